@@ -1,0 +1,85 @@
+"""hetcost: cost, energy and carbon per token from measured LLM-serving benchmarks.
+
+>>> import hetcost as hc
+>>> runs = hc.load_runs("ionet-2025")
+>>> chat = hc.SLO(p99_ttft_ms=300, p99_tpot_ms=50)
+>>> tested = runs.pipe(hc.evaluate, hc.Scenario()).pipe(hc.meets_slo, chat)
+>>> int(tested["meets_slo"].sum())
+53
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from hetcost import plots, report
+    from hetcost.claims import audit_claims
+    from hetcost.errors import DataWarning, HetcostError
+    from hetcost.frontier import pareto, sweet_spots
+    from hetcost.impacts import evaluate, with_carbon, with_cost, with_energy
+    from hetcost.runs import Scan, load_runs, read_runs, scan_runs
+    from hetcost.scenario import Scenario
+    from hetcost.slo import SLO, meets_slo
+
+_HOME = {
+    "DataWarning": "errors",
+    "HetcostError": "errors",
+    "SLO": "slo",
+    "Scan": "runs",
+    "Scenario": "scenario",
+    "audit_claims": "claims",
+    "evaluate": "impacts",
+    "load_runs": "runs",
+    "meets_slo": "slo",
+    "pareto": "frontier",
+    "plots": "",
+    "read_runs": "runs",
+    "report": "",
+    "scan_runs": "runs",
+    "sweet_spots": "frontier",
+    "with_carbon": "impacts",
+    "with_cost": "impacts",
+    "with_energy": "impacts",
+}
+
+__all__ = [
+    "SLO",
+    "DataWarning",
+    "HetcostError",
+    "Scan",
+    "Scenario",
+    "audit_claims",
+    "evaluate",
+    "load_runs",
+    "meets_slo",
+    "pareto",
+    "plots",
+    "read_runs",
+    "report",
+    "scan_runs",
+    "sweet_spots",
+    "with_carbon",
+    "with_cost",
+    "with_energy",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use (PEP 562)."""
+    if name not in _HOME:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    home = _HOME[name]
+    if not home:
+        return import_module(f"{__name__}.{name}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,363 @@
+"""Published claims, recomputed from the published runs, with a verdict.
+
+``data/claims.csv`` states each claim as a range with a tolerance and names what has to be
+recomputed; the functions here recompute it. The verdict follows from the numbers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hetcost import reference
+from hetcost.errors import ReferenceDataError
+from hetcost.formulas.carbon import op_gco2e_per_mtok
+from hetcost.formulas.cost import usd_per_run
+from hetcost.impacts import evaluate
+from hetcost.resources import data_dir
+from hetcost.runs import load_runs
+from hetcost.scenario import Scenario
+
+READING = "as_published"
+REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
+NOT_COMPUTABLE = "not computable yet"
+
+_STUDY = "ionet-2025"
+_MODEL = "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"
+_H100, _RTX = "H100 PCIe 80GB", "RTX 4090"
+_COST = "usd_per_mtok_all"
+
+
+class Finding(NamedTuple):
+    """A recomputed range, the runs it comes from, and what a reader should know."""
+
+    low: float
+    high: float
+    rows: pd.Index
+    why: str
+
+
+class Published:
+    """The runs behind the study's Table 2, evaluated under the study's own assumptions."""
+
+    def __init__(self) -> None:
+        self.scenario = Scenario.paper()
+        self.runs = evaluate(table2_runs(), self.scenario).set_index("run_id")
+
+    def of(self, gpu: str, n_gpus: int, rate: float | None = None) -> pd.DataFrame:
+        """Return the runs of a configuration, by offered load or all of them."""
+        rows = self.runs[(self.runs["gpu"] == gpu) & (self.runs["n_gpus"] == n_gpus)]
+        rows = rows if rate is None else rows[rows["request_rate_per_s"] == rate]
+        return rows.sort_values("request_rate_per_s")
+
+    def ratio(self, column: str, n_gpus: int) -> tuple[pd.Series, pd.Index]:
+        """Return RTX 4090 over H100 at equal offered load, by load, and the runs used."""
+        over, under = self.of(_RTX, n_gpus), self.of(_H100, 1)
+        by_load = [rows.set_index("request_rate_per_s")[column] for rows in (over, under)]
+        return by_load[0] / by_load[1], over.index.append(under.index)
+
+
+def published_table2() -> pd.DataFrame:
+    """Return the study's Table 2 as printed, in the run columns.
+
+    Returns
+    -------
+    Twenty rows: ``row gpu n_gpus request_rate_per_s repeat`` (which of two runs was printed),
+    then the figures of the table, rounded as the study rounds them.
+    """
+    return pd.read_csv(_table2_path())
+
+
+def table2_runs() -> pd.DataFrame:
+    """Return the twenty runs behind the study's Table 2, in its order, with its ``row``."""
+    key = ["gpu", "n_gpus", "request_rate_per_s", "repeat"]
+    runs = load_runs(_STUDY)
+    runs = runs[runs["model"] == _MODEL]
+    return published_table2()[["row", *key]].merge(runs, on=key, how="left", validate="one_to_one")
+
+
+def compare_table2() -> pd.DataFrame:
+    """Set the study's Table 2 beside the same figures from its runs, rounded as it rounds.
+
+    Returns
+    -------
+    One row per cell: ``row gpu n_gpus request_rate_per_s quantity published recomputed
+    agrees``.
+    """
+    runs = evaluate(table2_runs(), Scenario.paper())
+    runs["usd_per_run"] = usd_per_run(runs["usd_per_h"], runs["duration_s"])
+    key = ["row", "gpu", "n_gpus", "request_rate_per_s"]
+    printed = pd.read_csv(_table2_path(), dtype="str").drop(columns=["repeat"])
+    text = printed.melt("row", [c for c in printed if c not in key], "quantity", "text")
+    ours = runs.melt("row", text["quantity"].unique().tolist(), "quantity", "exact")
+    cells = text.astype({"row": "int64"}).merge(ours, on=["row", "quantity"], validate="one_to_one")
+    cells = runs[key].merge(cells, on="row", validate="one_to_many")
+    decimals = cells["text"].str.partition(".")[2].str.len()
+    rounded = [f"{x:.{d}f}" for x, d in zip(cells["exact"], decimals, strict=True)]
+    return cells[[*key, "quantity"]].assign(
+        published=cells["text"].astype("float64"),
+        recomputed=pd.Series(rounded, index=cells.index).astype("float64"),
+        agrees=cells["text"] == rounded,
+    )
+
+
+def audit_claims() -> pd.DataFrame:
+    """Recompute every published claim and compare.
+
+    Returns
+    -------
+    One row per claim: ``claim reading stated unit recomputed rows verdict cause why``. The
+    verdict is ``reproduced``, ``not reproduced`` or ``not computable yet``; ``rows`` are run
+    ids; ``cause`` says what a difference, or the figure itself, rests on.
+
+    Raises
+    ------
+    ReferenceDataError
+        ``data/claims.csv`` asks for a quantity or test that does not exist.
+    """
+    published = Published()
+    table = pd.read_csv(data_dir() / "claims.csv", dtype="str", keep_default_na=False)
+    rows = [_audit(claim, published) for _, claim in table.iterrows()]
+    return pd.DataFrame(rows)
+
+
+def _table2_path() -> Path:
+    return data_dir() / "published" / f"{_STUDY}-table2.csv"
+
+
+def _audit(claim: pd.Series, published: Published) -> dict[str, str]:
+    high = float(claim["high"] or "nan")
+    stated = (float(claim["low"] or high), high)
+    row = {
+        "claim": claim["claim"],
+        "reading": READING,
+        "stated": _WORDS.get(claim["test"], "") + _range(*stated),
+        "unit": claim["unit"],
+        "recomputed": "",
+        "rows": "",
+        "verdict": NOT_COMPUTABLE,
+        "cause": claim["cause"],
+        "why": claim["note"],
+    }
+    if not claim["quantity"]:
+        return row
+    if claim["quantity"] not in QUANTITIES or claim["test"] not in TESTS:
+        message = f"claims.csv, {claim['claim']}: unknown quantity or test"
+        raise ReferenceDataError(message)
+    found = QUANTITIES[claim["quantity"]](published)
+    agrees = TESTS[claim["test"]](found, stated, float(claim["tolerance_frac"]))
+    return row | {
+        "recomputed": _range(found.low, found.high),
+        "rows": " ".join(found.rows),
+        "verdict": REPRODUCED if agrees else NOT_REPRODUCED,
+        "why": found.why,
+    }
+
+
+def _range(low: float, high: float) -> str:
+    if np.isnan(low):
+        return ""
+    return f"{low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{low:.4g} to {high:.4g}"
+
+
+def _close(value: float, stated: float, tolerance_frac: float) -> bool:
+    return abs(value - stated) <= tolerance_frac * abs(stated)
+
+
+_WORDS = {"highest": "up to ", "at most": "at most "}
+TESTS: dict[str, Callable[[Finding, tuple[float, float], float], bool]] = {
+    "equal": lambda f, s, t: _close(f.low, s[0], t) and _close(f.high, s[1], t),
+    "highest": lambda f, s, t: _close(f.high, s[1], t),
+    "at most": lambda f, s, t: f.high <= s[1] * (1 + t),
+}
+
+
+def _throughput_of_four_cards(study: Published) -> Finding:
+    ratio, rows = study.ratio("all_tok_per_s", 4)
+    why = f"4x RTX 4090 over one H100, by offered load: {_by_load(ratio)}"
+    return Finding(ratio.min(), ratio.max(), rows, why)
+
+
+def _hourly_cost_of_four_cards(study: Published) -> Finding:
+    ratio, rows = study.ratio("usd_per_h", 4)
+    return Finding(ratio.min(), ratio.max(), rows, "rent of the cards alone, by the hour")
+
+
+def _cost_of_four_cards(study: Published) -> Finding:
+    four = study.of(_RTX, 4)
+    best = study.runs.loc[study.runs[_COST].idxmin()]
+    why = (
+        f"the cheapest 14B run is {best['n_gpus']}x {best['gpu']} at "
+        f"{best['request_rate_per_s']:g} QPS, {best[_COST]:.3f}; 4 cards: {_by_load(_costs(four))}"
+    )
+    return Finding(four[_COST].min(), four[_COST].max(), four.index, why)
+
+
+def _saving_of_clusters(study: Published) -> Finding:
+    ratios = {n: study.ratio(_COST, n) for n in (2, 4, 8)}
+    savings = pd.concat({n: 1 - ratio for n, (ratio, _) in ratios.items()})
+    n_gpus, rate = savings.idxmax()
+    rows = study.of(_RTX, n_gpus, rate).index.append(study.of(_H100, 1, rate).index)
+    why = (
+        f"the largest saving of 2, 4 or 8 cards is at {rate:g} QPS with {n_gpus}; "
+        f"2 cards: {_by_load(1 - ratios[2][0])}"
+    )
+    return Finding(savings.min(), savings.max(), rows, why)
+
+
+def _h100_p99_ttft(study: Published) -> Finding:
+    h100 = study.of(_H100, 1)
+    ttft = h100.set_index("request_rate_per_s")["p99_ttft_ms"]
+    why = f"P99 TTFT by offered load: {_by_load(ttft)}"
+    return Finding(ttft.min(), ttft.max(), h100.index, why)
+
+
+def _cluster_p99_ttft(study: Published) -> Finding:
+    clusters = study.runs[study.runs["gpu"] == _RTX]
+    ttft = clusters["p99_ttft_ms"]
+    inside = ttft.between(200, 500).sum()
+    why = f"{inside} of {len(ttft)} runs on 2, 4 or 8 cards lie within 200-500 ms"
+    return Finding(ttft.min(), ttft.max(), clusters.index, why)
+
+
+def _rows_13_and_6(study: Published) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return study.of(_H100, 1, 16), study.of(_RTX, 2, 4)
+
+
+def _energy_ratio(study: Published) -> Finding:
+    h100, pair = _rows_13_and_6(study)
+    ratio = pair["gpu_j_per_tok_all"].item() / h100["gpu_j_per_tok_all"].item()
+    assumed = study.scenario.tdp_w[_H100]
+    own = float(reference.gpus().loc[_H100, "tdp_w"])
+    why = (
+        f"at {assumed:g} W for the H100 PCIe; the board's own limit is {own:g} W, "
+        f"which makes it {ratio * assumed / own:.2f}; loads are unequal (16 and 4 QPS)"
+    )
+    return Finding(ratio, ratio, h100.index.append(pair.index), why)
+
+
+def _carbon_per_mtok(study: Published) -> Finding:
+    h100, pair = _rows_13_and_6(study)
+    low, high = (rows["op_gco2e_per_mtok_all"].item() for rows in (h100, pair))
+    why = f"{low:.2f} and {high:.2f}; the printed 15.7 comes from rounding to 10.8 Mtok/h first"
+    return Finding(low, high, h100.index.append(pair.index), why)
+
+
+def _gap_on_cleanest_grid(study: Published) -> Finding:
+    h100, pair = _rows_13_and_6(study)
+    grids = reference.grids()
+    grids = grids[(grids["year"] == study.scenario.grid_year) & grids["quality"].isin(["A", "B"])]
+    cleanest = grids.loc[grids["gco2e_per_kwh"].idxmin()]
+    site_j = [rows["site_j_per_tok_all"].item() for rows in (h100, pair)]
+
+    def gap(gco2e_per_kwh: float) -> float:
+        h100_g, pair_g = (float(op_gco2e_per_mtok(j, gco2e_per_kwh)) for j in site_j)
+        return pair_g - h100_g
+
+    share = gap(cleanest["gco2e_per_kwh"]) / gap(h100["gco2e_per_kwh"].item())
+    why = (
+        f"in grams the gap shrinks with the grid ({cleanest['name']} "
+        f"{cleanest['year']}: {cleanest['gco2e_per_kwh']:g} g/kWh); "
+        f"the ratio stays {site_j[1] / site_j[0]:.2f}"
+    )
+    return Finding(share, share, h100.index.append(pair.index), why)
+
+
+def _throughput_advantage(study: Published) -> Finding:
+    ratios = {n: 1 / study.ratio("all_tok_per_s", n)[0] for n in (2, 4, 8)}
+    pooled = pd.concat(ratios)
+    why = f"one H100 over 4 cards, by offered load: {_by_load(ratios[4])}"
+    return Finding(pooled.min(), pooled.max(), study.runs.index, why)
+
+
+def _throughput_per_dollar(study: Published) -> Finding:
+    ratio, rows = study.ratio(_COST, 2)
+    why = f"2x RTX 4090 over one H100, by offered load: {_by_load(1 / ratio)}"
+    return Finding((1 / ratio).min(), (1 / ratio).max(), rows, why)
+
+
+def _h100_plateau(study: Published) -> Finding:
+    h100 = study.of(_H100, 1)
+    achieved = h100.set_index("request_rate_per_s")["req_per_s"]
+    plateau = achieved[achieved.index >= 16]
+    why = f"achieved by offered load: {_by_load(achieved)}; 200 prompts are a burst that drains"
+    return Finding(plateau.min(), plateau.max(), h100.index, why)
+
+
+def _pair_plateau(study: Published) -> Finding:
+    pair = study.of(_RTX, 2)
+    achieved = pair.set_index("request_rate_per_s")["req_per_s"]
+    return Finding(
+        achieved[4.0],
+        achieved[achieved.index >= 16].max(),
+        pair.index,
+        f"achieved by offered load: {_by_load(achieved)}",
+    )
+
+
+def _four_pairs(study: Published) -> Finding:
+    h100, pair = _rows_13_and_6(study)
+    total = 4 * pair["req_per_s"].item()
+    why = (
+        f"four times the 4 QPS run, not a measurement; {total / h100['req_per_s'].item():.2f} "
+        f"times the H100 at 16 QPS, at {pair[_COST].item():.3f} USD/Mtok"
+    )
+    return Finding(total, total, h100.index.append(pair.index), why)
+
+
+def _gain_from_two_to_four(study: Published) -> Finding:
+    two, four = study.of(_RTX, 2), study.of(_RTX, 4)
+    by_load = [rows.set_index("request_rate_per_s")["all_tok_per_s"] for rows in (four, two)]
+    gain = by_load[0] / by_load[1]
+    why = f"4 over 2 cards, by offered load: {_by_load(gain)}"
+    return Finding(gain.min(), gain.max(), two.index.append(four.index), why)
+
+
+def _pair_cost_at_32(study: Published) -> Finding:
+    pair, four = study.of(_RTX, 2, 32), study.of(_RTX, 4, 32)
+    why = f"{four[_COST].item():.3f} is the cost of 4 cards at that load"
+    return Finding(pair[_COST].item(), pair[_COST].item(), pair.index, why)
+
+
+def _alternative_price(study: Published) -> Finding:
+    sxm, as_of = "H100 SXM 80GB", study.scenario.price_as_of
+    usd = [reference.price_fact(sxm, kind, as_of) for kind in ("alternative", "hyperscaler")]
+    values = [np.nan if fact is None else fact["usd_per_gpu_h"] for fact in usd]
+    why = f"{sxm}: {values[0]:g} over {values[1]:g} USD/h; of the PCIe card only an estimate is given"
+    return Finding(values[0] / values[1], values[0] / values[1], pd.Index([]), why)
+
+
+QUANTITIES: dict[str, Callable[[Published], Finding]] = {
+    function.__name__.removeprefix("_"): function
+    for function in (
+        _throughput_of_four_cards,
+        _hourly_cost_of_four_cards,
+        _cost_of_four_cards,
+        _saving_of_clusters,
+        _h100_p99_ttft,
+        _cluster_p99_ttft,
+        _energy_ratio,
+        _carbon_per_mtok,
+        _gap_on_cleanest_grid,
+        _throughput_advantage,
+        _throughput_per_dollar,
+        _h100_plateau,
+        _pair_plateau,
+        _four_pairs,
+        _gain_from_two_to_four,
+        _pair_cost_at_32,
+        _alternative_price,
+    )
+}
+
+
+def _costs(rows: pd.DataFrame) -> pd.Series:
+    return rows.set_index("request_rate_per_s")[_COST]
+
+
+def _by_load(values: pd.Series) -> str:
+    return ", ".join(f"{value:.3g} at {rate:g}" for rate, value in values.items()) + " QPS"

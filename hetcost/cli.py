@@ -1,0 +1,160 @@
+"""The ``hetcost`` command: thin wrappers over the library, with messages instead of tracebacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hetcost.errors import HetcostError, ReportError
+from hetcost.impacts import evaluate
+from hetcost.runs import load_runs, place_and_reason, scan_runs, write_runs
+from hetcost.scenario import Scenario
+
+app = typer.Typer(
+    help="Cost, energy and carbon per token from measured LLM-serving benchmarks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_out, _err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+
+Assignments = Annotated[
+    list[str] | None, typer.Option("-p", "--param", help="A parameter, name=value; repeatable.")
+]
+
+
+def main() -> None:
+    """Run the command; an error of ours is one message and exit code 2."""
+    try:
+        app()
+    except HetcostError as error:
+        _err.print(f"[bold red]error:[/] {escape(str(error))}")
+        raise SystemExit(2) from None
+
+
+@app.command()
+def report(
+    notebooks: Annotated[
+        list[str] | None, typer.Argument(help="Bundled notebooks by name, or paths. Default: all.")
+    ] = None,
+    param: Assignments = None,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("build/reports"),
+) -> None:
+    """Run notebooks, write their pages and an index, print what they find."""
+    from hetcost.report import render, write_index  # noqa: PLC0415  papermill is heavy
+    from hetcost.resources import notebooks_dir  # noqa: PLC0415
+
+    chosen = notebooks or sorted(path.stem for path in notebooks_dir().glob("*.ipynb"))
+    given = _assigned(param)
+    reports = []
+    for notebook in chosen:
+        _err.print(f"running {escape(notebook)} …", style="dim")
+        reports.append(render(notebook, given, out=out))
+    index = write_index(reports, out)
+    for finding in (finding for entry in reports for finding in entry.findings):
+        _out.print(f"• {escape(finding)}")
+    _out.print(f"report: {escape(str(index))}")
+
+
+@app.command()
+def params(notebook: Annotated[str, typer.Argument(help="A bundled notebook, or a path.")]) -> None:
+    """List the parameters of a notebook."""
+    from hetcost.report import inspect  # noqa: PLC0415  papermill is heavy
+
+    _print(pd.DataFrame(inspect(notebook)))
+
+
+@app.command()
+def tidy(
+    paths: Annotated[list[str], typer.Argument(help="Result files, folders or patterns.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="CSV to write.")] = Path("runs.csv"),
+    sidecar: Annotated[
+        Path | None, typer.Option(help="YAML of run columns that the files do not say.")
+    ] = None,
+    strict: Annotated[bool, typer.Option(help="Exit 1 if anything was refused.")] = False,
+) -> None:
+    """Read result files into one table of runs, and list what could not be read."""
+    scan = scan_runs(paths, sidecar=sidecar)
+    write_runs(scan.runs, output)
+    for refusal in scan.refused.to_dict("records"):
+        _err.print(f"refused: {escape(place_and_reason(refusal))}")
+    _out.print(f"{len(scan.runs)} runs in {escape(str(output))}, {len(scan.refused)} refused")
+    if strict and not scan.refused.empty:
+        raise typer.Exit(1)
+
+
+@app.command()
+def cost(
+    runs: Annotated[str, typer.Argument(help="A tidy CSV, or the name of a bundled study.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write all columns to this CSV.")
+    ] = None,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option("-a", "--assume", help="A Scenario field, name=value; repeatable."),
+    ] = None,
+) -> None:
+    """Add cost, energy and carbon to runs."""
+    evaluated = evaluate(load_runs(runs), Scenario(**_assigned(assume)))
+    shown = [
+        "model",
+        "gpu",
+        "n_gpus",
+        "request_rate_per_s",
+        "usd_per_mtok_out",
+        "usd_per_mtok_all",
+        "site_j_per_tok_out",
+        "op_gco2e_per_mtok_out",
+        "cost_note",
+    ]
+    if output is not None:
+        write_runs(evaluated, output)
+        _out.print(f"{len(evaluated)} runs in {escape(str(output))}")
+    else:
+        _print(evaluated[shown])
+
+
+@app.command()
+def claims() -> None:
+    """Recompute the study's published claims and say which hold."""
+    from hetcost.claims import audit_claims  # noqa: PLC0415  no other command needs it
+
+    _print(audit_claims().drop(columns=["rows", "reading"]))
+
+
+def _assigned(assignments: list[str] | None) -> dict[str, Any]:
+    """Split ``name=value``; dotted names (``pue.RTX 4090=1.1``) make mappings."""
+    given: dict[str, Any] = {}
+    for assignment in assignments or []:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name:
+            message = f"'{assignment}': write name=value"
+            raise ReportError(message)
+        given[name] = value
+    return given
+
+
+def _print(frame: pd.DataFrame) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in frame.columns:
+        numeric = pd.api.types.is_numeric_dtype(frame[name])
+        table.add_column(escape(str(name)), justify="right" if numeric else "left")
+    for row in frame.itertuples(index=False):
+        table.add_row(*(_cell(value) for value in row))
+    _out.print(table)
+
+
+def _cell(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Pure functions of numbers, arrays or Series: one cited equation each.
+
+Everything the world decides (prices, watts, grams) is an argument; the only numbers written
+here are the conversions of :mod:`hetcost.units`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+import numpy as np
+
+from hetcost.errors import AssumptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Numeric: TypeAlias = Union[float, NDArray[np.float64], "pd.Series[float]"]
+
+
+def at_least(low: float, **values: Numeric) -> None:
+    """Raise :class:`AssumptionError` if any value lies below `low`; missing values pass."""
+    for name, value in values.items():
+        _refuse(np.asarray(value) < low, name, value, f"at least {low:g}")
+
+
+def above(low: float, **values: Numeric) -> None:
+    """Raise :class:`AssumptionError` if any value is not above `low`; missing values pass."""
+    for name, value in values.items():
+        _refuse(np.asarray(value) <= low, name, value, f"above {low:g}")
+
+
+def _refuse(wrong: NDArray[np.bool_], name: str, value: Numeric, valid: str) -> None:
+    if wrong.any():
+        worst = float(np.asarray(value)[wrong].flat[0])
+        message = f"{name}={worst:g}: valid values are {valid}"
+        raise AssumptionError(message)

@@ -1,0 +1,133 @@
+"""The rows worth choosing: sweet spots under an SLO, and the Pareto frontier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hetcost.columns import TOKEN_BASES, require
+from hetcost.errors import AssumptionError, DataWarning, listing, unknown_name
+
+Rule = Literal["cheapest"]
+
+
+def sweet_spots(
+    frame: pd.DataFrame,
+    by: str | Sequence[str] = ("model", "gpu", "n_gpus"),
+    *,
+    rule: Rule = "cheapest",
+    basis: str = "out",
+) -> pd.DataFrame:
+    """Take the cheapest row of each group among those that keep the SLO.
+
+    Parameters
+    ----------
+    frame : Evaluated rows that went through :func:`hetcost.meets_slo`.
+    by : Columns that make the groups.
+    rule : ``cheapest``: lowest cost per million tokens; the first of equals is taken.
+    basis : Token basis of the cost: ``out`` or ``all``.
+
+    Returns
+    -------
+    One row per group, with the columns of the frame, in the order of the frame. A group in
+    which no row is known to keep the SLO at a known cost has none; a :class:`DataWarning`
+    names it.
+
+    Raises
+    ------
+    ColumnError
+        ``meets_slo``, the cost or a grouping column is missing.
+    UnknownNameError
+        An unknown rule or basis.
+    """
+    if rule not in get_args(Rule):
+        raise unknown_name("rule", rule, get_args(Rule))
+    if basis not in TOKEN_BASES:
+        raise unknown_name("basis", basis, TOKEN_BASES)
+    keys = [by] if isinstance(by, str) else list(by)
+    cost = f"usd_per_mtok_{basis}"
+    require(frame, [*keys, cost, "meets_slo"], "sweet_spots")
+    fits = frame["meets_slo"].fillna(False).astype(bool) & frame[cost].notna()
+    # By position, so that an index with repeated labels does no harm.
+    position = pd.Series(np.arange(len(frame)), index=frame.index)
+    ranked = frame[fits].assign(_position=position[fits]).sort_values(cost, kind="stable")
+    chosen = ranked.drop_duplicates(keys)["_position"].sort_values()
+    spots = frame.iloc[chosen.to_numpy()]
+    groups = frame[keys].drop_duplicates()
+    without = groups.merge(spots[keys], how="left", on=keys, indicator="_found")
+    without = without.loc[without["_found"] == "left_only", keys]
+    if not without.empty:
+        names = [", ".join(map(str, row)) for row in without.itertuples(index=False)]
+        message = f"{len(names)} of {len(groups)} groups have no row that keeps the SLO: {listing(names)}"
+        warnings.warn(message, DataWarning, stacklevel=2)
+    return spots
+
+
+def pareto(
+    frame: pd.DataFrame,
+    *,
+    minimize: str | Sequence[str] = (),
+    maximize: str | Sequence[str] = (),
+) -> pd.DataFrame:
+    """Keep the rows that no other row dominates.
+
+    A row dominates another if it is at least as good in every column and better in one.
+    Exact; rows equal in all columns are kept together or not at all.
+
+    Parameters
+    ----------
+    frame : Any frame.
+    minimize, maximize : Columns of numbers where less, or more, is better.
+
+    Returns
+    -------
+    The rows of the frontier, in the order of the frame. Rows with a missing value are set
+    apart; a :class:`DataWarning` says how many.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing.
+    AssumptionError
+        No column is given, or one is given both ways.
+    """
+    less = [minimize] if isinstance(minimize, str) else list(minimize)
+    more = [maximize] if isinstance(maximize, str) else list(maximize)
+    if not less and not more:
+        message = "pareto: give at least one column to minimize or maximize"
+        raise AssumptionError(message)
+    if both := set(less) & set(more):
+        message = f"pareto: {listing(sorted(both))} cannot be minimized and maximized at once"
+        raise AssumptionError(message)
+    require(frame, [*less, *more], "pareto")
+    raw = frame[[*less, *more]].to_numpy(dtype="float64", na_value=np.nan)
+    values = raw * np.array([1.0] * len(less) + [-1.0] * len(more))
+    complete = ~np.isnan(values).any(axis=1)
+    if not complete.all():
+        message = f"pareto: {(~complete).sum()} of {len(frame)} rows lack a value and are set apart"
+        warnings.warn(message, DataWarning, stacklevel=2)
+    positions = np.flatnonzero(complete)
+    return frame.iloc[np.sort(positions[_undominated(values[complete])])]
+
+
+def _undominated(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the positions of the rows that no row dominates; less is better.
+
+    Sorted by the columns, no row can be dominated by a later one, so each survivor in turn
+    strikes out what it dominates among the rest.
+    """
+    points, inverse = np.unique(values, axis=0, return_inverse=True)
+    alive: NDArray[Any] = np.arange(len(points))
+    done = 0
+    while done < len(alive):
+        candidate = points[alive[done]]
+        keep = (points[alive] < candidate).any(axis=1)
+        keep[done] = True
+        alive = alive[keep]
+        done = int(keep[: done + 1].sum())
+    return np.flatnonzero(np.isin(inverse.ravel(), alive))

@@ -1,0 +1,267 @@
+"""From measured runs to cost, energy and carbon: the verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hetcost import reference
+from hetcost.columns import TOKEN_BASES, require
+from hetcost.formulas import carbon, cost, energy
+from hetcost.scenario import Scenario
+
+Floats = NDArray[np.float64]
+
+_GIVEN = "scenario"
+_NO_EMBODIED = "embodied carbon: no method in this scenario"
+
+
+class _Known(NamedTuple):
+    """A figure and what it rests on, or NaN and why it is missing."""
+
+    value: float
+    basis: str = ""
+    missing: str = ""
+
+
+def evaluate(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
+    """Add cost, energy and carbon to every run.
+
+    Parameters
+    ----------
+    runs : One row per run or configuration, with ``gpu n_gpus out_tok_per_s all_tok_per_s``.
+    scenario : Assumptions; the default scenario where none is given.
+
+    Returns
+    -------
+    The same rows with the columns of :func:`with_cost`, :func:`with_energy` and
+    :func:`with_carbon`. What cannot be computed is NaN, with the reason in ``cost_note``,
+    ``energy_note`` or ``carbon_note``.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing.
+    UnknownNameError
+        A card is not in the table of GPUs; the message lists the nearest.
+    """
+    scenario = scenario or Scenario()
+    return runs.pipe(with_cost, scenario).pipe(with_energy, scenario).pipe(with_carbon, scenario)
+
+
+def with_cost(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
+    """Add the rent per hour and per million tokens.
+
+    Parameters
+    ----------
+    runs : Rows with ``gpu n_gpus out_tok_per_s all_tok_per_s``.
+    scenario : Assumptions on prices.
+
+    Returns
+    -------
+    The same rows with ``reading usd_per_gpu_h price_basis usd_per_h`` [USD/h],
+    ``usd_per_mtok_out usd_per_mtok_all`` [USD/Mtok] and ``cost_note``.
+
+    Raises
+    ------
+    ColumnError, UnknownNameError
+        As :func:`evaluate`.
+    """
+    scenario = scenario or Scenario()
+    require(runs, ["gpu", "n_gpus", *_rates()], "with_cost")
+
+    def price(gpu: str) -> _Known:
+        if gpu in scenario.usd_per_gpu_h:
+            return _Known(scenario.usd_per_gpu_h[gpu], _GIVEN)
+        fact = reference.price_fact(gpu, scenario.price_class, scenario.price_as_of)
+        wanted = f"{scenario.price_class} price for {gpu} as of {scenario.price_as_of}"
+        if fact is None:
+            return _Known(np.nan, missing=f"no {wanted}")
+        if np.isnan(fact["usd_per_gpu_h"]):
+            bounds = f"{fact['low']:g}-{fact['high']:g} USD/h"
+            return _Known(np.nan, missing=f"only a range ({bounds}) is known as {wanted}")
+        return _Known(fact["usd_per_gpu_h"], f"{scenario.price_class}, {fact['date']}")
+
+    usd_per_gpu_h, basis, missing = _looked_up(runs, price)
+    n_gpus, note = _n_gpus(runs, missing)
+    usd_per_h = np.asarray(cost.usd_per_h(usd_per_gpu_h, n_gpus))
+    added: dict[str, Any] = {
+        "reading": runs["reading"] if "reading" in runs else "as_measured",
+        "usd_per_gpu_h": usd_per_gpu_h,
+        "price_basis": basis,
+        "usd_per_h": usd_per_h,
+    }
+    for token in TOKEN_BASES:
+        rate = _throughput(runs, token)
+        added[f"usd_per_mtok_{token}"] = cost.usd_per_mtok(usd_per_h, rate)
+    added["cost_note"] = _noted(runs, note)
+    return _with(runs, added)
+
+
+def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
+    """Add power and energy per token of the boards, the IT equipment and the site.
+
+    The nameplate rung lets every board draw its TDP, and counts nothing but boards as IT
+    equipment (``energy_boundary`` says so): ``it_`` equals ``gpu_``, ``site_`` is PUE times it.
+
+    Parameters
+    ----------
+    runs : Rows with ``gpu n_gpus out_tok_per_s all_tok_per_s``.
+    scenario : Assumptions on power and site.
+
+    Returns
+    -------
+    The same rows with ``power_model power_quality energy_boundary site_w_load`` [W],
+    ``{gpu,it,site}_j_per_tok_{out,all}`` [J/tok] and ``energy_note``.
+
+    Raises
+    ------
+    ColumnError, UnknownNameError
+        As :func:`evaluate`.
+    """
+    scenario = scenario or Scenario()
+    require(runs, ["gpu", "n_gpus", *_rates()], "with_energy")
+
+    def tdp(gpu: str) -> _Known:
+        if gpu in scenario.tdp_w:
+            return _Known(scenario.tdp_w[gpu], f"nameplate, {_GIVEN}")
+        fact = reference.gpu_fact(gpu, "tdp_w")
+        if fact is None:
+            return _Known(np.nan, missing=f"no TDP known for {gpu}")
+        return _Known(fact["value"], f"nameplate, quality {fact['quality']}")
+
+    def pue(gpu: str) -> _Known:
+        if not isinstance(scenario.pue, Mapping):
+            return _Known(scenario.pue)
+        if gpu in scenario.pue:
+            return _Known(scenario.pue[gpu])
+        return _Known(np.nan, missing=f"pue is not given for {gpu}")
+
+    tdp_w, quality, no_tdp = _looked_up(runs, tdp)
+    site_pue, _, no_pue = _looked_up(runs, pue)
+    n_gpus, note = _n_gpus(runs, _first(no_tdp, no_pue))
+    gpu_w = energy.nameplate_gpu_w(tdp_w, n_gpus)
+    watts = {"gpu": gpu_w, "it": gpu_w, "site": energy.site_w(gpu_w, site_pue)}
+    added: dict[str, Any] = {
+        "power_model": scenario.power_model,
+        "power_quality": quality,
+        "energy_boundary": "boards",
+        "site_w_load": watts["site"],
+    }
+    for token in TOKEN_BASES:
+        rate = _throughput(runs, token)
+        for boundary, power_w in watts.items():
+            added[f"{boundary}_j_per_tok_{token}"] = energy.j_per_tok(power_w, rate)
+    added["energy_note"] = _noted(runs, note)
+    return _with(runs, added)
+
+
+def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
+    """Add operational emissions per million tokens; embodied ones are told to be missing.
+
+    Parameters
+    ----------
+    runs : Rows with ``site_j_per_tok_{out,all}``, as :func:`with_energy` adds them.
+    scenario : Assumptions on the grid.
+
+    Returns
+    -------
+    The same rows with ``gco2e_per_kwh grid_basis``, ``{op_,emb_,}gco2e_per_mtok_{out,all}``
+    [gCO2e/Mtok] and ``carbon_note``. No embodied method is modelled yet: ``emb_`` and the sum
+    are NaN.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing.
+    """
+    scenario = scenario or Scenario()
+    require(runs, [f"site_j_per_tok_{token}" for token in TOKEN_BASES], "with_carbon")
+    intensity, basis = _intensity(scenario)
+    added: dict[str, Any] = {"gco2e_per_kwh": intensity, "grid_basis": basis}
+    embodied = np.full(len(runs), np.nan)
+    for token in TOKEN_BASES:
+        site_j = _floats(runs, f"site_j_per_tok_{token}")
+        operational = carbon.op_gco2e_per_mtok(site_j, intensity)
+        added[f"op_gco2e_per_mtok_{token}"] = operational
+        added[f"emb_gco2e_per_mtok_{token}"] = embodied
+        added[f"gco2e_per_mtok_{token}"] = carbon.gco2e_per_mtok(operational, embodied)
+    energy_note = runs["energy_note"] if "energy_note" in runs else ""
+    added["carbon_note"] = np.where(energy_note == "", _NO_EMBODIED, energy_note + f"; {_NO_EMBODIED}")
+    return _with(runs, added)
+
+
+def _rates() -> list[str]:
+    return [f"{token}_tok_per_s" for token in TOKEN_BASES]
+
+
+def _intensity(scenario: Scenario) -> tuple[float, str]:
+    if scenario.gco2e_per_kwh is not None:
+        return scenario.gco2e_per_kwh, _GIVEN
+    grids = reference.grids()
+    row = grids[(grids["zone"] == scenario.grid_zone) & (grids["year"] == scenario.grid_year)]
+    return float(row["gco2e_per_kwh"].iloc[0]), f"{scenario.grid_zone} {scenario.grid_year}, life-cycle"
+
+
+def _looked_up(
+    runs: pd.DataFrame, find: Callable[[str], _Known]
+) -> tuple[Floats, NDArray[np.object_], NDArray[np.object_]]:
+    """Look a figure up once per card; return values, bases and reasons, row by row."""
+    codes, names = pd.factorize(runs["gpu"])
+    known = [find(reference.gpu_name(name)) for name in names]
+    known.append(_Known(np.nan, missing="the run names no GPU"))
+    values = np.array([entry.value for entry in known], dtype=np.float64)
+    bases = np.array([entry.basis for entry in known], dtype=object)
+    reasons = np.array([entry.missing for entry in known], dtype=object)
+    return values[codes], bases[codes], reasons[codes]
+
+
+def _n_gpus(runs: pd.DataFrame, note: NDArray[np.object_]) -> tuple[Floats, NDArray[np.object_]]:
+    n_gpus = _floats(runs, "n_gpus")
+    unknown = np.full(len(runs), "the run does not say how many GPUs", dtype=object)
+    return n_gpus, np.where((note == "") & np.isnan(n_gpus), unknown, note)
+
+
+def _first(*notes: NDArray[np.object_]) -> NDArray[np.object_]:
+    out = notes[0]
+    for note in notes[1:]:
+        out = np.where(out == "", note, out)
+    return out
+
+
+def _throughput(runs: pd.DataFrame, token: str) -> Floats:
+    rate = _floats(runs, f"{token}_tok_per_s")
+    return np.where(rate > 0, rate, np.nan)
+
+
+def _noted(runs: pd.DataFrame, note: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Complete the reasons: what the look-ups did not miss may still lack a throughput."""
+    idle = np.zeros(len(runs), dtype=bool)
+    for token in TOKEN_BASES:
+        idle |= np.isnan(_throughput(runs, token))
+    if not idle.any():
+        return note
+    reasons = np.full(len(runs), "no throughput", dtype=object)
+    if "duration_s" in runs:
+        reasons[~(_floats(runs, "duration_s") > 0)] = "no duration"
+    if "completed" in runs:
+        reasons[_floats(runs, "completed") == 0] = "no completed requests"
+    return np.where((note == "") & idle, reasons, note)
+
+
+def _floats(runs: pd.DataFrame, name: str) -> Floats:
+    return runs[name].to_numpy(dtype="float64", na_value=np.nan)
+
+
+def _with(runs: pd.DataFrame, added: Mapping[str, Any]) -> pd.DataFrame:
+    columns = {
+        name: pd.Series(value, index=runs.index, dtype="str")
+        if isinstance(value, str) or getattr(value, "dtype", None) == object
+        else value
+        for name, value in added.items()
+    }
+    return runs.assign(**columns)

@@ -1,0 +1,108 @@
+"""What result files do not say: run columns that the user states, by argument or sidecar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hetcost.columns import RUN_COLUMNS
+from hetcost.errors import AmbiguousNameError, ReadError, UnknownNameError, unknown_name
+from hetcost.reference import gpu_name
+
+BY_MODEL = "by_model"
+
+
+class Given:
+    """Run columns stated for all runs, and for the runs of single models.
+
+    Parameters
+    ----------
+    sidecar : YAML file of run columns and their values; under ``by_model`` a mapping from
+        model to further ones. None for no sidecar.
+    **columns : The same, by argument; they win over the sidecar.
+
+    Raises
+    ------
+    UnknownNameError
+        A name is no run column.
+    ReadError
+        The sidecar cannot be read.
+    """
+
+    def __init__(self, sidecar: str | os.PathLike[str] | None = None, **columns: Any) -> None:
+        stated = {} if sidecar is None else _read_sidecar(sidecar)
+        by_model = stated.pop(BY_MODEL, {})
+        self._columns = _known({**stated, **columns})
+        self._by_model = {model: _known(more) for model, more in by_model.items()}
+
+    def complete(self, row: dict[str, Any]) -> None:
+        """Fill in what the row lacks.
+
+        Raises
+        ------
+        ReadError
+            The row says something else than what was given, or names its GPU ambiguously.
+        """
+        given = {**self._columns, **self._by_model.get(row.get("model"), {})}
+        _name_gpu(row, given.get("gpu"))
+        for name, value in given.items():
+            said = row.get(name)
+            if _is_missing(said):
+                row[name] = value
+            elif said != value:
+                message = f"{name}: the file says {said!r}, given was {value!r}"
+                raise ReadError(message)
+        _share_out(row)
+
+
+def _read_sidecar(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        stated = yaml.safe_load(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        message = f"sidecar {os.fspath(path)}: {error}"
+        raise ReadError(message) from None
+    fits = isinstance(stated, dict) and isinstance(stated.get(BY_MODEL, {}), dict)
+    if not fits:
+        message = f"sidecar {os.fspath(path)}: run columns and their values belong here"
+        raise ReadError(message)
+    return dict(stated)
+
+
+def _known(columns: Mapping[str, Any]) -> dict[str, Any]:
+    names = [column.name for column in RUN_COLUMNS]
+    for name in columns:
+        if name not in names:
+            raise unknown_name("given column", name, names)
+    gpu = {"gpu": gpu_name(columns["gpu"])} if "gpu" in columns else {}
+    return {**columns, **gpu}
+
+
+def _name_gpu(row: dict[str, Any], given: str | None) -> None:
+    """Turn the file's name of the card into the canonical one."""
+    written = row.get("gpu")
+    if _is_missing(written):
+        return
+    try:
+        row["gpu"] = gpu_name(str(written))
+    except AmbiguousNameError as error:
+        if given not in error.choices:
+            raise ReadError(str(error)) from None
+        row["gpu"] = given
+    except UnknownNameError:
+        row["warnings"] = f"GPU '{written}' is not in the table of GPUs"
+
+
+def _share_out(row: dict[str, Any]) -> None:
+    """Work out tensor parallelism from n_gpus = tensor · pipeline · replicas, where it is open."""
+    others = [row.get(name) for name in ("n_gpus", "pipeline_parallel", "replicas")]
+    if _is_missing(row.get("tensor_parallel")) and not any(map(_is_missing, others)):
+        n_gpus, pipeline, replicas = others
+        row["tensor_parallel"] = n_gpus / (pipeline * replicas)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value  # noqa: PLR0124  NaN differs from itself

@@ -1,0 +1,121 @@
+"""vLLM ``benchmark_serving.py`` / ``vllm bench serve`` result JSON.
+
+=========================  ====================  ===========================================
+field                      column                note
+=========================  ====================  ===========================================
+date                       date                  ``YYYYMMDD-HHMMSS``, no zone
+backend, endpoint_type     engine                only where it names an engine, not a protocol
+model_id                   model
+gpu_name, gpu_count        gpu, n_gpus           from ``--metadata``; text
+num_prompts                n_requests
+request_rate               request_rate_per_s    1/s, or "inf"
+burstiness                 burstiness            shape of the gamma-distributed gaps
+max_concurrency            max_concurrency
+completed, failed          completed, failed     before 0.11 failed = num_prompts − completed
+duration                   duration_s            s
+total_{input,output}_...   total_{in,out}_tok    of the completed requests
+request_goodput(:)         goodput_per_s         1/s; the colon is in the key up to 0.9
+{stat}_{metric}_ms         the same              ms; ``median`` serves as ``p50``
+=========================  ====================  ===========================================
+
+Throughput is tokens / duration, not the tool's own figure. A run without a completed request
+carries latencies of 0.0 in the file; they are missing here. So are TPOT and ITL of a run whose
+answers have one token each.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hetcost.columns import LATENCIES, STATISTICS
+from hetcost.errors import ReadError, listing
+from hetcost.readers.fields import number, text
+
+TOOL = "vllm bench serve"
+
+_NEEDED = ("model_id", "completed", "duration", "total_input_tokens", "total_output_tokens")
+_TELLING = ("request_throughput", "total_token_throughput", "mean_ttft_ms", "median_ttft_ms")
+_ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "tensorrt-llm": "TensorRT-LLM"}
+_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})")
+_LATENCY_KEYS = [
+    (f"{statistic}_{metric}_ms", f"median_{metric}_ms" if statistic == "p50" else None)
+    for metric in LATENCIES
+    for statistic in STATISTICS
+]
+
+
+def claims(record: Mapping[str, Any]) -> bool:
+    """Say whether the object is a serving result of vLLM's client."""
+    return "model_id" in record and any(key in record for key in _TELLING)
+
+
+def row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn the object into a row of run columns.
+
+    Raises
+    ------
+    ReadError
+        A needed field is absent, or a field is not of its kind.
+    """
+    absent = [key for key in _NEEDED if key not in record]
+    if absent:
+        message = f"a vLLM result without {listing(absent)}"
+        raise ReadError(message)
+    completed, duration = number(record, "completed"), number(record, "duration")
+    n_requests = number(record, "num_prompts")
+    failed = number(record, "failed")
+    tok_in, tok_out = number(record, "total_input_tokens"), number(record, "total_output_tokens")
+    rate = number(record, "request_rate") if record.get("request_rate") is not None else math.inf
+    out: dict[str, Any] = {
+        "tool": TOOL,
+        "engine": _ENGINES.get(str(record.get("backend") or record.get("endpoint_type")).lower()),
+        "date": _date(record),
+        "model": text(record, "model_id"),
+        "gpu": text(record, "gpu_name"),
+        "n_gpus": number(record, "gpu_count"),
+        "request_rate_per_s": rate,
+        "burstiness": number(record, "burstiness"),
+        "max_concurrency": number(record, "max_concurrency"),
+        "n_requests": n_requests,
+        "completed": completed,
+        "failed": n_requests - completed if math.isnan(failed) else failed,
+        "duration_s": duration,
+        "total_in_tok": tok_in,
+        "total_out_tok": tok_out,
+        "goodput_per_s": _goodput(record),
+    }
+    out["arrival"] = _arrival(rate, out["burstiness"], out["max_concurrency"])
+    for key, instead in _LATENCY_KEYS:
+        value = number(record, key)
+        if instead is not None and math.isnan(value):
+            value = number(record, instead)
+        out[key] = value
+    if not completed > 0:
+        out.update(dict.fromkeys((key for key, _ in _LATENCY_KEYS), math.nan))
+        out["goodput_per_s"] = math.nan
+    elif tok_out <= completed:
+        out.update({key: math.nan for key, _ in _LATENCY_KEYS if "_tpot_" in key or "_itl_" in key})
+    return out
+
+
+def _goodput(record: Mapping[str, Any]) -> float:
+    value = number(record, "request_goodput")
+    return number(record, "request_goodput:") if math.isnan(value) else value
+
+
+def _date(record: Mapping[str, Any]) -> str | None:
+    written = text(record, "date")
+    match = _DATE.fullmatch(written or "")
+    if match is None:
+        return written
+    year, month, day, hour, minute, second = match.groups()
+    return f"{year}-{month}-{day}T{hour}:{minute}:{second}"
+
+
+def _arrival(rate: float, burstiness: float, max_concurrency: float) -> str:
+    if math.isinf(rate):
+        return "burst" if math.isnan(max_concurrency) else "closed"
+    return "poisson" if burstiness == 1 or math.isnan(burstiness) else "gamma"

@@ -1,0 +1,33 @@
+"""Reports from notebooks: executed with papermill, written as HTML with figures and tables.
+
+Inside a notebook: :func:`save_figure`, :func:`save_table`, :func:`say`. From outside:
+:func:`render`, :func:`inspect`. What needs papermill and nbconvert loads on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hetcost.report.outputs import save_figure, save_table, say
+
+if TYPE_CHECKING:
+    from hetcost.report.parameters import inspect
+    from hetcost.report.rendering import Rendered, render, write_index
+
+__all__ = ["Rendered", "inspect", "render", "save_figure", "save_table", "say", "write_index"]
+
+_LAZY = {
+    "Rendered": "rendering",
+    "inspect": "parameters",
+    "render": "rendering",
+    "write_index": "rendering",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module  # noqa: PLC0415  on first use
+
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -1,0 +1,54 @@
+"""HTML of a report: the page of an executed notebook, and the index over reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from nbconvert import HTMLExporter
+
+TEMPLATES = Path(__file__).parent / "template"
+
+
+def notebook_page(node: Any, provenance: str) -> str:
+    """Turn an executed notebook into a page that loads nothing from elsewhere.
+
+    Parameters
+    ----------
+    node : The notebook.
+    provenance : Line for the footer.
+    """
+    resources = {"provenance": provenance, "style": _style()}
+    body, _ = _exporter().from_notebook_node(node, resources=resources)
+    return str(body)
+
+
+def index_page(reports: Sequence[Any], provenance: str) -> str:
+    """Write the index: a card per report with findings, first figure, parameters, files."""
+    page = _environment().get_template("index.html.j2")
+    return page.render(reports=reports, provenance=provenance, style=_style())
+
+
+@cache
+def _exporter() -> HTMLExporter:
+    return HTMLExporter(
+        extra_template_basedirs=[str(TEMPLATES)],
+        template_name="notebook",
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+
+
+@cache
+def _style() -> str:
+    return (TEMPLATES / "style.css").read_text("utf-8")

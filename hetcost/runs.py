@@ -1,0 +1,288 @@
+"""The runs table: bundled studies, and result files of anybody's own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hetcost.columns import DTYPES, RUN_COLUMNS, check, conform, out_of_bounds
+from hetcost.errors import ReadError, unknown_name
+from hetcost.readers import read_record
+from hetcost.readers.files import Candidate, Paths, candidates
+from hetcost.readers.given import Given
+from hetcost.readers.records import json_records
+from hetcost.resources import data_dir
+from hetcost.units import MS_PER_S
+
+_SAME_LOAD = [
+    "study",
+    "tool",
+    "engine",
+    "engine_version",
+    "model",
+    "weight_dtype",
+    "gpu",
+    "n_gpus",
+    "tensor_parallel",
+    "pipeline_parallel",
+    "replicas",
+    "dataset",
+    "request_rate_per_s",
+    "burstiness",
+    "max_concurrency",
+    "n_requests",
+    "prompt_seed",
+]
+_ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a scan of result files found.
+
+    Attributes
+    ----------
+    runs : One row per run, in the run columns.
+    refused : One row per file or part of a file that gave none: ``file line reason``.
+    """
+
+    runs: pd.DataFrame
+    refused: pd.DataFrame
+
+
+@dataclass
+class _Finds:
+    """Rows and refusals as they come in, each with its place."""
+
+    rows: list[dict[str, Any]]
+    places: list[tuple[str, int | None]]
+    refused: list[tuple[str, int | None, str]]
+
+
+def load_runs(study: str) -> pd.DataFrame:
+    """Load the runs of a bundled study, or of a tidy CSV.
+
+    Parameters
+    ----------
+    study : Name of a study in ``data/runs``, such as ``ionet-2025``; or the path of a ``.csv``
+        in the run columns, as ``hetcost tidy`` writes it.
+
+    Returns
+    -------
+    One row per run; the run columns lead, others follow.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such study; the message lists those there are.
+    ReadError
+        There is no such file, or it is no table.
+    ColumnError
+        The file holds a value of the wrong kind or out of bounds.
+
+    Examples
+    --------
+    >>> len(load_runs("ionet-2025"))
+    130
+    """
+    if str(study).endswith(".csv"):
+        return _read_tidy(Path(study))
+    folder = data_dir() / "runs"
+    studies = sorted(file.stem for file in folder.glob("*.csv"))
+    if study not in studies:
+        raise unknown_name("study", study, studies)
+    return _read_tidy(folder / f"{study}.csv")
+
+
+def read_runs(
+    paths: Paths, *, sidecar: str | os.PathLike[str] | None = None, **given: Any
+) -> pd.DataFrame:
+    """Read result files into runs, and raise if anything could not be read.
+
+    Parameters
+    ----------
+    paths, sidecar, **given : As for :func:`scan_runs`.
+
+    Returns
+    -------
+    One row per run, in the run columns.
+
+    Raises
+    ------
+    ReadError
+        Something was refused; the message lists file, line and reason. `scan_runs` keeps the
+        good rows beside the refusals.
+    """
+    scan = scan_runs(paths, sidecar=sidecar, **given)
+    if scan.refused.empty:
+        return scan.runs
+    lines = [place_and_reason(row) for row in scan.refused.head(_SHOWN).to_dict("records")]
+    if len(scan.refused) > _SHOWN:
+        lines.append(f"… and {len(scan.refused) - _SHOWN} more")
+    lines.insert(
+        0, f"{len(scan.refused)} refused ({len(scan.runs)} runs were read; scan_runs keeps them)"
+    )
+    raise ReadError("\n  ".join(lines))
+
+
+def scan_runs(
+    paths: Paths, *, sidecar: str | os.PathLike[str] | None = None, **given: Any
+) -> Scan:
+    """Read result files into runs, and list what could not be read.
+
+    Parameters
+    ----------
+    paths : Files, folders (searched to the bottom) or patterns such as ``results/*.json``.
+    sidecar : YAML file that states what the files do not say: run columns and their values,
+        and under ``by_model`` the same for single models.
+    **given : Run columns that the files do not say: ``gpu="RTX 4090", n_gpus=2``. A run whose
+        file says otherwise is refused.
+
+    Returns
+    -------
+    The runs (sorted, in the run columns) and the refusals (``file line reason``). A run found
+    twice is kept once, and its copy is listed among the refusals.
+
+    Raises
+    ------
+    UnknownNameError
+        A given name is no run column.
+    """
+    known = Given(sidecar, **given)
+    finds = _Finds([], [], [])
+    for candidate in candidates(paths):
+        _read(candidate, known, finds)
+    runs = _settle(finds)
+    refused = pd.DataFrame(finds.refused, columns=["file", "line", "reason"])
+    refused = refused.astype({"file": "str", "line": "Int64", "reason": "str"})
+    return Scan(runs, refused.sort_values(["file", "line"], ignore_index=True))
+
+
+def place_and_reason(refusal: Mapping[Any, Any]) -> str:
+    """Write a row of ``Scan.refused`` as ``file, line n: reason``."""
+    line = refusal["line"]
+    place = refusal["file"] if pd.isna(line) else f"{refusal['file']}, line {line}"
+    return f"{place}: {refusal['reason']}"
+
+
+def _read(candidate: Candidate, given: Given, finds: _Finds) -> None:
+    try:
+        if candidate.trouble:
+            raise ReadError(candidate.trouble)  # noqa: TRY301  one way out for every refusal
+        text = candidate.path.read_bytes().decode("utf-8-sig")
+    except (ReadError, OSError, UnicodeDecodeError) as error:
+        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        finds.refused.append((candidate.name, None, reason))
+        return
+    for found in json_records(text):
+        try:
+            if found.reason:
+                raise ReadError(found.reason)  # noqa: TRY301
+            row = read_record(found.value)
+            given.complete(row)
+        except ReadError as error:
+            finds.refused.append((candidate.name, found.line, str(error)))
+            continue
+        row["run_id"] = _run_id(found.value)
+        row["source"] = f"{candidate.name}:{found.line}"
+        finds.rows.append(row)
+        finds.places.append((candidate.name, found.line))
+
+
+def _run_id(value: Any) -> str:
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def _settle(finds: _Finds) -> pd.DataFrame:
+    """Refuse impossible and doubled rows, derive what follows from the rest, sort."""
+    frame = pd.DataFrame(finds.rows)
+    keep = np.ones(len(frame), dtype=bool)
+    for index, reason in _impossible(frame):
+        if keep[index]:
+            finds.refused.append((*finds.places[index], reason))
+            keep[index] = False
+    first: dict[str, int] = {}
+    for index in np.flatnonzero(keep):
+        twin = first.setdefault(frame["run_id"].iloc[index], index)
+        if twin != index:
+            reason = f"the same run as {frame['source'].iloc[twin]}"
+            finds.refused.append((*finds.places[index], reason))
+            keep[index] = False
+    runs = conform(_derive(conform(frame[keep])))
+    runs = runs.sort_values(_ORDER, ignore_index=True, kind="stable")
+    runs["repeat"] = (runs.groupby(_SAME_LOAD, dropna=False).cumcount() + 1).astype("Int64")
+    return runs
+
+
+def _impossible(frame: pd.DataFrame) -> list[tuple[int, str]]:
+    found = []
+    for column in RUN_COLUMNS:
+        if column.kind in ("number", "count") and column.name in frame:
+            values = frame[column.name].to_numpy(dtype="float64", na_value=np.nan)
+            wrong, why = out_of_bounds(column, values)
+            found += [
+                (int(index), f"{column.name}: {values[index]:g} {why}")
+                for index in np.flatnonzero(wrong)
+            ]
+    return sorted(found)
+
+
+def _derive(runs: pd.DataFrame) -> pd.DataFrame:
+    """Add rates, mean lengths and mean concurrency; say in `warnings` why some are missing."""
+    completed, duration, tok_in, tok_out = (
+        runs[name].astype("float64").where(runs[name] > 0)
+        for name in ("completed", "duration_s", "total_in_tok", "total_out_tok")
+    )
+    answered = completed.notna()
+    req_per_s = completed / duration
+    mean_out = (tok_out / completed).where(answered)
+    e2el_ms = runs["mean_e2el_ms"].fillna(
+        runs["mean_ttft_ms"] + (mean_out - 1) * runs["mean_tpot_ms"].where(mean_out > 1, 0.0)
+    )
+    out = runs.assign(
+        mean_in_tok=(tok_in / completed).where(answered),
+        mean_out_tok=mean_out,
+        req_per_s=req_per_s,
+        out_tok_per_s=(tok_out / duration).where(answered),
+        all_tok_per_s=((tok_in.fillna(0) + tok_out) / duration).where(answered),
+        mean_concurrency=req_per_s * e2el_ms / MS_PER_S,
+    )
+    for wrong, warning in ((~answered, "no completed requests"), (duration.isna(), "no duration")):
+        before = out["warnings"].fillna("")
+        joined = before + np.where(before == "", warning, f"; {warning}")
+        out["warnings"] = out["warnings"].where(~wrong, joined)
+    return out
+
+
+def _read_tidy(path: Path) -> pd.DataFrame:
+    kinds = {column.name: DTYPES[column.kind] for column in RUN_COLUMNS}
+    options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+    try:
+        header = pd.read_csv(path, nrows=0, **options).columns
+        try:
+            dtypes = {name: kinds[name] for name in header if name in kinds}
+            frame = pd.read_csv(path, dtype=dtypes, float_precision="round_trip", **options)
+        except (ValueError, TypeError):
+            frame = pd.read_csv(path, dtype="str", **options)
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        message = f"{path}: no table of runs: {error}"
+        raise ReadError(message) from None
+    if "gpu" not in frame or not {"out_tok_per_s", "all_tok_per_s"} & set(frame.columns):
+        message = f"{path}: not in the run columns; `hetcost tidy` writes such a table"
+        raise ReadError(message)
+    return check(conform(frame))
+
+
+def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table of runs so that :func:`load_runs` reads the same back."""
+    runs.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")

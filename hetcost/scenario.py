@@ -1,0 +1,215 @@
+"""Assumptions: frozen, validated, and told with every result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+
+from hetcost.errors import (
+    AssumptionError,
+    HetcostError,
+    UnknownNameError,
+    listing,
+    nearest_first,
+    unknown_name,
+)
+from hetcost.reference import gpu_name, grids, prices, study_tdp_w, zone_code
+
+PowerModel = Literal["nameplate"]
+
+_ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "grid_year": "gco2e_per_kwh"}
+_AS_OF = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?")
+
+
+class Scenario(BaseModel):
+    """What is assumed about prices, power, site and grid.
+
+    Parameters
+    ----------
+    price_class : Kind of provider that rents the cards out: ``alternative``, ``hyperscaler``,
+        ``marketplace``.
+    price_as_of : Date, month or year; the newest price not later than it is taken.
+    usd_per_gpu_h : Own prices by card, instead of the table's. [USD per GPU and hour]
+    grid_zone : Country (alpha-2, alpha-3 or name) or ``EU27``, whose electricity is used.
+    grid_year : Calendar year of the grid's carbon intensity.
+    gco2e_per_kwh : Own carbon intensity instead of zone and year. [gCO2e/kWh]
+    power_model : Rung of the power ladder: ``nameplate`` (each board draws its TDP).
+    tdp_w : Own board power by card, instead of the table's. [W]
+    pue : Power usage effectiveness of the site, one for all or by card. [1]
+
+    Raises
+    ------
+    AssumptionError, UnknownNameError
+        An unknown field, zone, card or class, or a value out of range; the message names
+        field, value and what would be valid.
+
+    Examples
+    --------
+    >>> base = Scenario(grid_zone="France", grid_year=2023)
+    >>> base.grid_zone
+    'FR'
+    >>> base.but(gco2e_per_kwh=50).grid_zone is None
+    True
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    price_class: str = "alternative"
+    price_as_of: str = "2025-05"
+    usd_per_gpu_h: Mapping[str, float] = {}
+    grid_zone: str | None = "EU27"
+    grid_year: int | None = 2023
+    gco2e_per_kwh: float | None = None
+    power_model: PowerModel = "nameplate"
+    tdp_w: Mapping[str, float] = {}
+    pue: float | Mapping[str, float] = 1.0
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise _translated(error, type(self)) from None
+
+    def but(self, **changes: Any) -> Self:
+        """Return a scenario with some fields changed, validated anew.
+
+        A zone or year replaces an own intensity and the other way round.
+        """
+        fields = {name: getattr(self, name) for name in self.model_fields_set}
+        for name in changes:
+            for clashing in _clashing(name):
+                if clashing not in changes:
+                    fields.pop(clashing, None)
+        return type(self)(**{**fields, **changes})
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Return the published study's assumptions exactly.
+
+        May 2025 prices of alternative providers, nameplate power with 700 W for the H100 PCIe
+        (the SXM part's figure), boards only, PUE 1, EU27 grid of 2023.
+        """
+        return cls(
+            price_class="alternative",
+            price_as_of="2025-05",
+            grid_zone="EU27",
+            grid_year=2023,
+            tdp_w=study_tdp_w(),
+            pue=1.0,
+        )
+
+    @field_validator("price_class")
+    @classmethod
+    def _known_price_class(cls, value: str) -> str:
+        classes = prices()["price_class"].unique()
+        if value not in classes:
+            raise unknown_name("price_class", value, classes)
+        return value
+
+    @field_validator("price_as_of")
+    @classmethod
+    def _date(cls, value: str) -> str:
+        if not _AS_OF.fullmatch(value):
+            message = f"price_as_of={value!r}: a date is YYYY, YYYY-MM or YYYY-MM-DD"
+            raise AssumptionError(message)
+        return value
+
+    @field_validator("usd_per_gpu_h")
+    @classmethod
+    def _prices_by_gpu(cls, value: Mapping[str, float]) -> Mapping[str, float]:
+        return _by_gpu("usd_per_gpu_h", value, lambda usd: usd >= 0, "0 or more USD per hour")
+
+    @field_validator("tdp_w")
+    @classmethod
+    def _power_by_gpu(cls, value: Mapping[str, float]) -> Mapping[str, float]:
+        return _by_gpu("tdp_w", value, lambda watts: watts > 0, "watts above 0")
+
+    @field_validator("pue")
+    @classmethod
+    def _pue_of_site(cls, value: float | Mapping[str, float]) -> float | Mapping[str, float]:
+        valid = "1 or more (site energy per IT energy)"
+        if isinstance(value, Mapping):
+            return _by_gpu("pue", value, lambda pue: pue >= 1, valid)
+        return _number("pue", value, lambda pue: pue >= 1, valid)
+
+    @field_validator("gco2e_per_kwh")
+    @classmethod
+    def _intensity(cls, value: float | None) -> float | None:
+        if value is None:
+            return None
+        return _number("gco2e_per_kwh", value, lambda grams: grams >= 0, "0 or more gCO2e/kWh")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_source_of_intensity(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        if fields.get("gco2e_per_kwh") is None:
+            return {k: v for k, v in fields.items() if v is not None or k not in _ALTERNATIVES}
+        given = [name for name in _ALTERNATIVES if fields.get(name) is not None]
+        if given:
+            message = (
+                f"gco2e_per_kwh={fields['gco2e_per_kwh']!r} and "
+                f"{given[0]}={fields[given[0]]!r} exclude each other: give one"
+            )
+            raise AssumptionError(message)
+        return {**fields, **dict.fromkeys(_ALTERNATIVES)}
+
+    @model_validator(mode="after")
+    def _known_intensity(self) -> Self:
+        if self.grid_zone is None:
+            return self
+        zone = zone_code(self.grid_zone)
+        years = grids().query("zone == @zone")["year"].sort_values()
+        if self.grid_year not in set(years):
+            message = (
+                f"grid_year={self.grid_year}: no carbon intensity of {zone} for that year; "
+                f"valid choices are {listing(years)}"
+            )
+            raise AssumptionError(message)
+        if zone != self.grid_zone:
+            object.__setattr__(self, "grid_zone", zone)
+        return self
+
+
+def _clashing(name: str) -> list[str]:
+    if name in _ALTERNATIVES:
+        return [_ALTERNATIVES[name]]
+    return [field for field, other in _ALTERNATIVES.items() if other == name]
+
+
+def _number(field: str, value: float, fits: Callable[[float], bool], valid: str) -> float:
+    if not fits(value) or value == float("inf"):
+        message = f"{field}={value:g}: valid values are {valid}"
+        raise AssumptionError(message)
+    return value
+
+
+def _by_gpu(
+    field: str, values: Mapping[str, float], fits: Callable[[float], bool], valid: str
+) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for written, value in values.items():
+        gpu = gpu_name(written, field)
+        if gpu in out:
+            message = f"{field}: '{gpu}' is given twice"
+            raise AssumptionError(message)
+        out[gpu] = _number(f"{field}[{gpu!r}]", value, fits, valid)
+    return out
+
+
+def _translated(error: ValidationError, model: type[BaseModel]) -> HetcostError:
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, HetcostError):
+        return cause
+    field, value = str(first["loc"][0]), first["input"]
+    if first["type"] == "extra_forbidden":
+        nearest = listing(nearest_first(field, model.model_fields))
+        return UnknownNameError(f"Scenario has no field '{field}'; its fields, nearest first: {nearest}")
+    if first["type"] == "literal_error":
+        return unknown_name(field, value, get_args(PowerModel))
+    if len(first["loc"]) > 1 and isinstance(value, str):
+        field = f"{field}[{first['loc'][-1]!r}]" if field != "pue" else field
+    return AssumptionError(f"{field}={value!r}: {first['msg'].lower()}")

@@ -1,0 +1,9 @@
+"""Named conversion constants, and nothing else."""
+
+from typing import Final
+
+SECONDS_PER_HOUR: Final = 3600.0
+MS_PER_S: Final = 1000.0
+TOKENS_PER_MTOK: Final = 1e6
+WATTS_PER_KW: Final = 1000.0
+JOULES_PER_KWH: Final = 3.6e6
