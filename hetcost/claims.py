@@ -7,8 +7,7 @@ recomputed; the functions here recompute it. The verdict follows from the number
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -16,18 +15,15 @@ import pandas as pd
 from hetcost import reference
 from hetcost.errors import ReferenceDataError
 from hetcost.formulas.carbon import op_gco2e_per_mtok
-from hetcost.formulas.cost import usd_per_run
 from hetcost.impacts import evaluate
+from hetcost.published import table2_runs
 from hetcost.resources import data_dir
-from hetcost.runs import load_runs
 from hetcost.scenario import Scenario
 
 READING = "as_published"
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 NOT_COMPUTABLE = "not computable yet"
 
-_STUDY = "ionet-2025"
-_MODEL = "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"
 _H100, _RTX = "H100 PCIe 80GB", "RTX 4090"
 _COST = "usd_per_mtok_all"
 
@@ -61,50 +57,6 @@ class Published:
         return by_load[0] / by_load[1], over.index.append(under.index)
 
 
-def published_table2() -> pd.DataFrame:
-    """Return the study's Table 2 as printed, in the run columns.
-
-    Returns
-    -------
-    Twenty rows: ``row gpu n_gpus request_rate_per_s repeat`` (which of two runs was printed),
-    then the figures of the table, rounded as the study rounds them.
-    """
-    return pd.read_csv(_table2_path())
-
-
-def table2_runs() -> pd.DataFrame:
-    """Return the twenty runs behind the study's Table 2, in its order, with its ``row``."""
-    key = ["gpu", "n_gpus", "request_rate_per_s", "repeat"]
-    runs = load_runs(_STUDY)
-    runs = runs[runs["model"] == _MODEL]
-    return published_table2()[["row", *key]].merge(runs, on=key, how="left", validate="one_to_one")
-
-
-def compare_table2() -> pd.DataFrame:
-    """Set the study's Table 2 beside the same figures from its runs, rounded as it rounds.
-
-    Returns
-    -------
-    One row per cell: ``row gpu n_gpus request_rate_per_s quantity published recomputed
-    agrees``.
-    """
-    runs = evaluate(table2_runs(), Scenario.paper())
-    runs["usd_per_run"] = usd_per_run(runs["usd_per_h"], runs["duration_s"])
-    key = ["row", "gpu", "n_gpus", "request_rate_per_s"]
-    printed = pd.read_csv(_table2_path(), dtype="str").drop(columns=["repeat"])
-    text = printed.melt("row", [c for c in printed if c not in key], "quantity", "text")
-    ours = runs.melt("row", text["quantity"].unique().tolist(), "quantity", "exact")
-    cells = text.astype({"row": "int64"}).merge(ours, on=["row", "quantity"], validate="one_to_one")
-    cells = runs[key].merge(cells, on="row", validate="one_to_many")
-    decimals = cells["text"].str.partition(".")[2].str.len()
-    rounded = [f"{x:.{d}f}" for x, d in zip(cells["exact"], decimals, strict=True)]
-    return cells[[*key, "quantity"]].assign(
-        published=cells["text"].astype("float64"),
-        recomputed=pd.Series(rounded, index=cells.index).astype("float64"),
-        agrees=cells["text"] == rounded,
-    )
-
-
 def audit_claims() -> pd.DataFrame:
     """Recompute every published claim and compare.
 
@@ -123,10 +75,6 @@ def audit_claims() -> pd.DataFrame:
     table = pd.read_csv(data_dir() / "claims.csv", dtype="str", keep_default_na=False)
     rows = [_audit(claim, published) for _, claim in table.iterrows()]
     return pd.DataFrame(rows)
-
-
-def _table2_path() -> Path:
-    return data_dir() / "published" / f"{_STUDY}-table2.csv"
 
 
 def _audit(claim: pd.Series, published: Published) -> dict[str, str]:
@@ -189,7 +137,7 @@ def _hourly_cost_of_four_cards(study: Published) -> Finding:
 
 def _cost_of_four_cards(study: Published) -> Finding:
     four = study.of(_RTX, 4)
-    best = study.runs.loc[study.runs[_COST].idxmin()]
+    best = study.runs.nsmallest(1, _COST).iloc[0]
     why = (
         f"the cheapest 14B run is {best['n_gpus']}x {best['gpu']} at "
         f"{best['request_rate_per_s']:g} QPS, {best[_COST]:.3f}; 4 cards: {_by_load(_costs(four))}"
@@ -232,7 +180,7 @@ def _energy_ratio(study: Published) -> Finding:
     h100, pair = _rows_13_and_6(study)
     ratio = pair["gpu_j_per_tok_all"].item() / h100["gpu_j_per_tok_all"].item()
     assumed = study.scenario.tdp_w[_H100]
-    own = float(reference.gpus().loc[_H100, "tdp_w"])
+    own = float(reference.gpus()["tdp_w"][_H100])
     why = (
         f"at {assumed:g} W for the H100 PCIe; the board's own limit is {own:g} W, "
         f"which makes it {ratio * assumed / own:.2f}; loads are unequal (16 and 4 QPS)"
@@ -251,14 +199,14 @@ def _gap_on_cleanest_grid(study: Published) -> Finding:
     h100, pair = _rows_13_and_6(study)
     grids = reference.grids()
     grids = grids[(grids["year"] == study.scenario.grid_year) & grids["quality"].isin(["A", "B"])]
-    cleanest = grids.loc[grids["gco2e_per_kwh"].idxmin()]
+    cleanest = grids.nsmallest(1, "gco2e_per_kwh").iloc[0]
     site_j = [rows["site_j_per_tok_all"].item() for rows in (h100, pair)]
 
-    def gap(gco2e_per_kwh: float) -> float:
-        h100_g, pair_g = (float(op_gco2e_per_mtok(j, gco2e_per_kwh)) for j in site_j)
-        return pair_g - h100_g
-
-    share = gap(cleanest["gco2e_per_kwh"]) / gap(h100["gco2e_per_kwh"].item())
+    gaps = [
+        op_gco2e_per_mtok(site_j[1], intensity) - op_gco2e_per_mtok(site_j[0], intensity)
+        for intensity in (float(cleanest["gco2e_per_kwh"]), h100["gco2e_per_kwh"].item())
+    ]
+    share = cast("float", gaps[0] / gaps[1])
     why = (
         f"in grams the gap shrinks with the grid ({cleanest['name']} "
         f"{cleanest['year']}: {cleanest['gco2e_per_kwh']:g} g/kWh); "
@@ -327,7 +275,9 @@ def _alternative_price(study: Published) -> Finding:
     sxm, as_of = "H100 SXM 80GB", study.scenario.price_as_of
     usd = [reference.price_fact(sxm, kind, as_of) for kind in ("alternative", "hyperscaler")]
     values = [np.nan if fact is None else fact["usd_per_gpu_h"] for fact in usd]
-    why = f"{sxm}: {values[0]:g} over {values[1]:g} USD/h; of the PCIe card only an estimate is given"
+    why = (
+        f"{sxm}: {values[0]:g} over {values[1]:g} USD/h; of the PCIe card only an estimate is given"
+    )
     return Finding(values[0] / values[1], values[0] / values[1], pd.Index([]), why)
 
 

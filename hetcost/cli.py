@@ -47,8 +47,8 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("build/reports"),
 ) -> None:
     """Run notebooks, write their pages and an index, print what they find."""
-    from hetcost.report import render, write_index  # noqa: PLC0415  papermill is heavy
-    from hetcost.resources import notebooks_dir  # noqa: PLC0415
+    from hetcost.report import render, write_index
+    from hetcost.resources import notebooks_dir
 
     chosen = notebooks or sorted(path.stem for path in notebooks_dir().glob("*.ipynb"))
     given = _assigned(param)
@@ -65,7 +65,7 @@ def report(
 @app.command()
 def params(notebook: Annotated[str, typer.Argument(help="A bundled notebook, or a path.")]) -> None:
     """List the parameters of a notebook."""
-    from hetcost.report import inspect  # noqa: PLC0415  papermill is heavy
+    from hetcost.report import inspect
 
     _print(pd.DataFrame(inspect(notebook)))
 
@@ -73,7 +73,9 @@ def params(notebook: Annotated[str, typer.Argument(help="A bundled notebook, or 
 @app.command()
 def tidy(
     paths: Annotated[list[str], typer.Argument(help="Result files, folders or patterns.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="CSV to write.")] = Path("runs.csv"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="CSV to write.")] = Path(
+        "runs.csv"
+    ),
     sidecar: Annotated[
         Path | None, typer.Option(help="YAML of run columns that the files do not say.")
     ] = None,
@@ -123,7 +125,7 @@ def cost(
 @app.command()
 def claims() -> None:
     """Recompute the study's published claims and say which hold."""
-    from hetcost.claims import audit_claims  # noqa: PLC0415  no other command needs it
+    from hetcost.claims import audit_claims
 
     _print(audit_claims().drop(columns=["rows", "reading"]))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,11 @@ LATENCIES = {
     "e2el": "end-to-end latency of a request",
 }
 TOKEN_BASES = {"out": "output tokens", "all": "input and output tokens"}
-ENERGY_BOUNDARIES = {"gpu": "the boards", "it": "the IT equipment", "site": "the site, PUE included"}
+ENERGY_BOUNDARIES = {
+    "gpu": "the boards",
+    "it": "the IT equipment",
+    "site": "the site, PUE included",
+}
 CARBON_STAGES = {"op_": "operational", "emb_": "embodied", "": "whole"}
 
 
@@ -187,7 +191,7 @@ def _evaluated_columns() -> list[Column]:
 COLUMNS: dict[str, Column] = {
     column.name: column for column in (*RUN_COLUMNS, *_evaluated_columns())
 }
-DTYPES: dict[Kind, str] = {"text": "str", "number": "float64", "count": "Int64", "flag": "boolean"}
+DTYPES: dict[Kind, Any] = {"text": "str", "number": "float64", "count": "Int64", "flag": "boolean"}
 
 
 def label(name: str) -> str:
@@ -278,9 +282,7 @@ def check(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def out_of_bounds(
-    column: Column, values: NDArray[np.float64]
-) -> tuple[NDArray[np.bool_], str]:
+def out_of_bounds(column: Column, values: NDArray[np.float64]) -> tuple[NDArray[np.bool_], str]:
     """Say which values a column cannot hold, and why; missing values pass."""
     wrong = (values < column.low) | (values > column.high)
     why = f"is outside {column.low:g} … {column.high:g}"

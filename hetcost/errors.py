@@ -68,4 +68,5 @@ def listing(choices: Iterable[object], most: int = 12) -> str:
 def unknown_name(field: str, value: object, choices: Iterable[object]) -> UnknownNameError:
     """Build the error for a name nobody knows: field, value, valid choices, nearest first."""
     nearest = listing(nearest_first(value, choices))
-    return UnknownNameError(f"{field}: unknown value {value!r}; valid choices, nearest first: {nearest}")
+    message = f"{field}: unknown value {value!r}; valid choices, nearest first: {nearest}"
+    return UnknownNameError(message)

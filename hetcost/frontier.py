@@ -63,9 +63,35 @@ def sweet_spots(
     without = without.loc[without["_found"] == "left_only", keys]
     if not without.empty:
         names = [", ".join(map(str, row)) for row in without.itertuples(index=False)]
-        message = f"{len(names)} of {len(groups)} groups have no row that keeps the SLO: {listing(names)}"
+        message = (
+            f"{len(names)} of {len(groups)} groups have no row that keeps the SLO: {listing(names)}"
+        )
         warnings.warn(message, DataWarning, stacklevel=2)
     return spots
+
+
+def head_to_head(spots: pd.DataFrame, *, basis: str = "out") -> pd.DataFrame:
+    """Set each model's cheapest card against the cheapest of any other kind.
+
+    Parameters
+    ----------
+    spots : Sweet spots, as :func:`sweet_spots` gives them.
+    basis : Token basis of the cost: ``out`` or ``all``.
+
+    Returns
+    -------
+    One row per model with spots on two kinds of card or more: ``model gpu n_gpus`` and cost of
+    the cheapest, ``other_gpu other_n_gpus`` of the next kind, ``saving_frac``.
+    """
+    cost = f"usd_per_mtok_{basis}"
+    require(spots, ["model", "gpu", "n_gpus", cost], "head_to_head")
+    by_card = spots.sort_values(cost, kind="stable").drop_duplicates(["model", "gpu"])
+    columns = ["model", "gpu", "n_gpus", cost]
+    first = by_card.drop_duplicates("model")[columns]
+    second = by_card.drop(first.index).drop_duplicates("model")[columns]
+    both = first.merge(second.add_prefix("other_"), left_on="model", right_on="other_model")
+    saving = 1 - both[cost] / both[f"other_{cost}"]
+    return both.drop(columns=["other_model"]).assign(saving_frac=saving).sort_values("model")
 
 
 def pareto(

@@ -90,7 +90,7 @@ def with_cost(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFr
     n_gpus, note = _n_gpus(runs, missing)
     usd_per_h = np.asarray(cost.usd_per_h(usd_per_gpu_h, n_gpus))
     added: dict[str, Any] = {
-        "reading": runs["reading"] if "reading" in runs else "as_measured",
+        "reading": runs.get("reading", "as_measured"),
         "usd_per_gpu_h": usd_per_gpu_h,
         "price_basis": basis,
         "usd_per_h": usd_per_h,
@@ -190,8 +190,8 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
         added[f"op_gco2e_per_mtok_{token}"] = operational
         added[f"emb_gco2e_per_mtok_{token}"] = embodied
         added[f"gco2e_per_mtok_{token}"] = carbon.gco2e_per_mtok(operational, embodied)
-    energy_note = runs["energy_note"] if "energy_note" in runs else ""
-    added["carbon_note"] = np.where(energy_note == "", _NO_EMBODIED, energy_note + f"; {_NO_EMBODIED}")
+    note = np.asarray(runs.get("energy_note", pd.Series("", index=runs.index)), dtype=object)
+    added["carbon_note"] = np.where(note == "", _NO_EMBODIED, note + f"; {_NO_EMBODIED}")
     return _with(runs, added)
 
 
@@ -202,9 +202,10 @@ def _rates() -> list[str]:
 def _intensity(scenario: Scenario) -> tuple[float, str]:
     if scenario.gco2e_per_kwh is not None:
         return scenario.gco2e_per_kwh, _GIVEN
+    zone, year = scenario.grid_zone, scenario.grid_year
     grids = reference.grids()
-    row = grids[(grids["zone"] == scenario.grid_zone) & (grids["year"] == scenario.grid_year)]
-    return float(row["gco2e_per_kwh"].iloc[0]), f"{scenario.grid_zone} {scenario.grid_year}, life-cycle"
+    row = grids[(grids["zone"] == zone) & (grids["year"] == year)].iloc[0]
+    return float(row["gco2e_per_kwh"]), f"{zone} {year}, life-cycle"
 
 
 def _looked_up(
@@ -254,14 +255,16 @@ def _noted(runs: pd.DataFrame, note: NDArray[np.object_]) -> NDArray[np.object_]
 
 
 def _floats(runs: pd.DataFrame, name: str) -> Floats:
-    return runs[name].to_numpy(dtype="float64", na_value=np.nan)
+    return np.asarray(runs[name].to_numpy(dtype="float64", na_value=np.nan))
 
 
 def _with(runs: pd.DataFrame, added: Mapping[str, Any]) -> pd.DataFrame:
-    columns = {
-        name: pd.Series(value, index=runs.index, dtype="str")
-        if isinstance(value, str) or getattr(value, "dtype", None) == object
-        else value
-        for name, value in added.items()
-    }
-    return runs.assign(**columns)
+    def is_text(value: Any) -> bool:
+        return isinstance(value, str) or getattr(value, "dtype", None) == np.dtype("object")
+
+    return runs.assign(
+        **{
+            name: pd.Series(value, index=runs.index, dtype="str") if is_text(value) else value
+            for name, value in added.items()
+        }
+    )

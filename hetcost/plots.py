@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
@@ -95,9 +96,9 @@ def scaling(
     ax.set_ylim(0, top)
     ideal = np.geomspace(rates[0], top, 100)
     ax.plot(ideal, ideal, color=FAINT, linestyle=(0, (4, 3)), zorder=1)
-    _write(ax, top, top, "all that is offered", colour="#6B6B6B", ha="right", dx=-10, dy=-8)
+    _write(ax, top, top, "all that is offered", color="#6B6B6B", ha="right", dx=-10, dy=-8)
     names = []
-    for (gpu, n_gpus), rows in means.groupby(level=list(_SERIES)):
+    for gpu, n_gpus, rows in _series(means):
         x = rows.index.get_level_values("request_rate_per_s")
         colour = _line(ax, x, rows["req_per_s"], gpu, n_gpus)
         name = f"{configuration(gpu, n_gpus)}  {rows[cost].iloc[-1]:.3f}"
@@ -147,7 +148,7 @@ def cost_vs_latency(
     means = _means(frame, [cost, latency])
     ax.set_xscale("log")
     ax.set_yscale("log")
-    for (gpu, n_gpus), rows in means.groupby(level=list(_SERIES)):
+    for gpu, n_gpus, rows in _series(means):
         colour = _line(ax, rows[latency], rows[cost], gpu, n_gpus)
         if labels:
             _name_path(ax, rows[latency], rows[cost], configuration(gpu, n_gpus), colour)
@@ -156,14 +157,16 @@ def cost_vs_latency(
     if spots is not None and not spots.empty:
         # At the mean of the repeats, where the line passes.
         marked = means[means.index.isin(spots.set_index([*_SERIES, "request_rate_per_s"]).index)]
-        ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
+        ring: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
         ax.scatter(marked[latency], marked[cost], s=150, zorder=4, **ring)
     _draw_limit(ax, None if slo is None else slo.limits.get(latency))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if labels else (1.0,), numticks=12))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    ax.set_xlabel(label(latency) + (". Figures at the points: offered requests/s" if labels else ""))
+    ax.set_xlabel(
+        label(latency) + (". Figures at the points: offered requests/s" if labels else "")
+    )
     ax.set_ylabel(label(cost))
     return _finish(ax, title)
 
@@ -202,7 +205,9 @@ def cost_vs_latency_grid(
     legend = {"ncols": 7, "frameon": False, "fontsize": TEXT_PT}
     figure.legend(handles=_legend_handles(frame), loc="outside lower center", **legend)
     if title:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_PT + 2, fontweight="bold", color=INK)
+        figure.suptitle(
+            title, x=0.01, ha="left", fontsize=TITLE_PT + 2, fontweight="bold", color=INK
+        )
     _literal(figure)
     return figure
 
@@ -246,7 +251,14 @@ def _grid(panels: Sequence[str], draw: Callable[[str, Axes], None], columns: int
 def _means(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """Average the repeats of a load; loads without a rate (bursts) have no place on an axis."""
     finite = frame[np.isfinite(frame["request_rate_per_s"])]
-    return finite.groupby([*_SERIES, "request_rate_per_s"])[columns].mean()
+    means: pd.DataFrame = finite.groupby([*_SERIES, "request_rate_per_s"])[columns].mean()
+    return means
+
+
+def _series(means: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
+    for key, rows in means.groupby(level=list(_SERIES)):
+        gpu, n_gpus = cast("tuple[str, int]", key)
+        yield gpu, int(n_gpus), rows
 
 
 def _line(ax: Axes, x: Any, y: Any, gpu: str, n_gpus: int) -> str:
@@ -260,7 +272,9 @@ def _draw_limit(ax: Axes, limit_ms: float | None) -> None:
     if limit_ms is None:
         return
     ax.axvline(limit_ms, color=INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    beyond = Rectangle((limit_ms, 0), limit_ms * 1e6, 1, color=INK, alpha=0.06, linewidth=0, zorder=0)
+    beyond = Rectangle(
+        (limit_ms, 0), limit_ms * 1e6, 1, color=INK, alpha=0.06, linewidth=0, zorder=0
+    )
     beyond.set_transform(ax.get_xaxis_transform())
     ax.add_artist(beyond)
 
@@ -268,7 +282,7 @@ def _draw_limit(ax: Axes, limit_ms: float | None) -> None:
 def _legend_handles(frame: pd.DataFrame) -> list[Any]:
     configurations = frame[list(_SERIES)].dropna().drop_duplicates().sort_values(list(_SERIES))
     return [
-        plt.Line2D(
+        Line2D(
             [],
             [],
             color=gpu_colour(gpu),
@@ -279,19 +293,19 @@ def _legend_handles(frame: pd.DataFrame) -> list[Any]:
     ]
 
 
-def _write(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
+def _write(
+    ax: Axes, x: float, y: float, text: str, *, dx: float = 8.0, dy: float = 0.0, **style: Any
+) -> None:
     """Write a text `dx`, `dy` points off a data point, with a halo that lines do not cross."""
-    offset = (style.pop("dx", 8.0), style.pop("dy", 0.0))
-    style = {"colour": INK, "fontsize": TEXT_PT, "ha": "left", "va": "center"} | style
+    defaults: dict[str, Any] = {"color": INK, "fontsize": TEXT_PT, "ha": "left", "va": "center"}
     note = ax.annotate(
         text,
         (x, y),
-        xytext=offset,
+        xytext=(dx, dy),
         textcoords="offset points",
-        color=style.pop("colour"),
         annotation_clip=False,
         zorder=5,
-        **style,
+        **{**defaults, **style},
     )
     note.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
@@ -302,14 +316,16 @@ def _name_lines(ax: Axes, names: Sequence[tuple[float, float, str, str]]) -> Non
     heights = [_points(ax, y) for _, y, _, _ in ordered]
     free = _spread(heights, TEXT_PT * 1.3)
     for (x, y, text, colour), height, at in zip(ordered, heights, free, strict=True):
-        _write(ax, x, y, text, colour=colour, fontweight="bold", dy=at - height)
+        _write(ax, x, y, text, color=colour, fontweight="bold", dy=at - height)
 
 
 def _name_path(ax: Axes, x: pd.Series, y: pd.Series, name: str, colour: str) -> None:
     """Name a path at its first point and write the loads along it."""
     for rate, across, up in zip(x.index.get_level_values(-1), x, y, strict=True):
-        _write(ax, across, up, f"{rate:g}", colour=colour, fontsize=NOTE_PT, dx=7, dy=6)
-    _write(ax, x.iloc[0], y.iloc[0], name, colour=colour, fontweight="bold", ha="center", dx=0, dy=16)
+        _write(ax, across, up, f"{rate:g}", color=colour, fontsize=NOTE_PT, dx=7, dy=6)
+    _write(
+        ax, x.iloc[0], y.iloc[0], name, color=colour, fontweight="bold", ha="center", dx=0, dy=16
+    )
 
 
 def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> None:
@@ -332,7 +348,7 @@ def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> Non
             text = f"{rows[cost].iloc[index]:.3f}"
             text = f"{n_gpus:g}× {text}" if several[gpu] > 1 else text
             away = (TEXT_PT + place * line) * (1 if upwards else -1)
-            style: dict[str, Any] = {"colour": gpu_colour(gpu), "fontsize": NOTE_PT}
+            style: dict[str, Any] = {"color": gpu_colour(gpu), "fontsize": NOTE_PT}
             style |= {"ha": "center", "dx": 0, "dy": anchor + away - heights[index]}
             _write(ax, rate, rows["req_per_s"].iloc[index], text, **style)
 
@@ -383,5 +399,5 @@ def _short(model: str) -> str:
 
 def _wrapped(text: str, ax: Axes) -> str:
     """Break a title so that it fits the width of its Axes, at about 11 letters an inch."""
-    width_in = ax.get_position().width * ax.figure.get_figwidth()
+    width_in = ax.bbox.width / ax.figure.dpi
     return textwrap.fill(text, max(20, int(width_in * 11)))

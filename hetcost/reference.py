@@ -171,7 +171,7 @@ def gpu_fact(gpu: str, quantity: str) -> pd.Series | None:
 
 
 def study_tdp_w() -> dict[str, float]:
-    """Return the board power that the published study assumed, by card. [W]"""
+    """Return the board power that the published study assumed, by card, in W."""
     rows = facts("gpus")
     rows = rows[(rows["quantity"] == "tdp_w") & (rows["source"] == STUDY)]
     return dict(zip(rows["entity"], rows["value"].astype(float), strict=True))
@@ -206,8 +206,9 @@ def price_fact(gpu: str, price_class: str, as_of: str) -> pd.Series | None:
     rows = rows[ends <= last_day(as_of)]
     if rows.empty:
         return None
-    newest = rows[rows["date"].map(last_day) == rows["date"].map(last_day).max()]
-    return newest.sort_values("quality", kind="stable").iloc[0]
+    ends = rows["date"].map(last_day)
+    newest = rows[ends == ends.max()].sort_values("quality", kind="stable")
+    return pd.Series(newest.iloc[0])
 
 
 def last_day(date: str) -> str:
@@ -293,9 +294,7 @@ def zone_code(text: str) -> str:
     return _resolve("grid_zone", text, pairs, choices=[alias for alias, _ in pairs])
 
 
-def _resolve(
-    field: str, text: str, pairs: list[tuple[str, str]], choices: Iterable[str]
-) -> str:
+def _resolve(field: str, text: str, pairs: list[tuple[str, str]], choices: Iterable[str]) -> str:
     """Find the one entity that a name or alias stands for; case and punctuation do not count."""
     key = _key(text)
     found = list(dict.fromkeys(entity for alias, entity in pairs if _key(alias) == key))
@@ -311,4 +310,4 @@ def _key(text: object) -> str:
 
 
 def _as_number(row: pd.Series) -> pd.Series:
-    return pd.Series({**row.to_dict(), "value": float(row["value"]) if row["value"] else float("nan")})
+    return pd.Series({**row.to_dict(), "value": float(row["value"] or "nan")})

@@ -134,9 +134,7 @@ def read_runs(
     raise ReadError("\n  ".join(lines))
 
 
-def scan_runs(
-    paths: Paths, *, sidecar: str | os.PathLike[str] | None = None, **given: Any
-) -> Scan:
+def scan_runs(paths: Paths, *, sidecar: str | os.PathLike[str] | None = None, **given: Any) -> Scan:
     """Read result files into runs, and list what could not be read.
 
     Parameters
@@ -212,7 +210,7 @@ def _settle(finds: _Finds) -> pd.DataFrame:
             finds.refused.append((*finds.places[index], reason))
             keep[index] = False
     first: dict[str, int] = {}
-    for index in np.flatnonzero(keep):
+    for index in map(int, np.flatnonzero(keep)):
         twin = first.setdefault(frame["run_id"].iloc[index], index)
         if twin != index:
             reason = f"the same run as {frame['source'].iloc[twin]}"
@@ -271,7 +269,7 @@ def _read_tidy(path: Path) -> pd.DataFrame:
         header = pd.read_csv(path, nrows=0, **options).columns
         try:
             dtypes = {name: kinds[name] for name in header if name in kinds}
-            frame = pd.read_csv(path, dtype=dtypes, float_precision="round_trip", **options)
+            frame = pd.read_csv(path, dtype=dtypes, **options)
         except (ValueError, TypeError):
             frame = pd.read_csv(path, dtype="str", **options)
     except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:

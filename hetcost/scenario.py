@@ -207,7 +207,8 @@ def _translated(error: ValidationError, model: type[BaseModel]) -> HetcostError:
     field, value = str(first["loc"][0]), first["input"]
     if first["type"] == "extra_forbidden":
         nearest = listing(nearest_first(field, model.model_fields))
-        return UnknownNameError(f"Scenario has no field '{field}'; its fields, nearest first: {nearest}")
+        message = f"Scenario has no field '{field}'; its fields, nearest first: {nearest}"
+        return UnknownNameError(message)
     if first["type"] == "literal_error":
         return unknown_name(field, value, get_args(PowerModel))
     if len(first["loc"]) > 1 and isinstance(value, str):

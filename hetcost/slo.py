@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from hetcost.columns import STATISTICS
 from hetcost.errors import AssumptionError, UnknownNameError, listing, nearest_first
@@ -59,7 +60,7 @@ class SLO:
 
     @property
     def limits(self) -> dict[str, float]:
-        """Limits by column name. [ms]"""
+        """Limits by column name, in ms."""
         return dict(self._limits)
 
     def __repr__(self) -> str:
@@ -136,18 +137,18 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
     )
 
 
-def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     if name not in frame.columns:
         return np.full(len(frame), np.nan)
-    return frame[name].to_numpy(dtype="float64", na_value=np.nan)
+    return np.asarray(frame[name].to_numpy(dtype="float64", na_value=np.nan))
 
 
-def _failed_frac(frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _failed_frac(frame: pd.DataFrame) -> NDArray[np.float64]:
     failed = np.nan_to_num(_numbers(frame, "failed"))
     sent = np.nan_to_num(_numbers(frame, "completed")) + failed
     return np.divide(failed, sent, out=np.zeros(len(frame)), where=sent > 0)
 
 
-def _add(notes: np.ndarray[Any, Any], where: Any, text: str) -> None:
+def _add(notes: NDArray[np.object_], where: Any, text: str) -> None:
     for index in np.flatnonzero(where):
         notes[index] = f"{notes[index]}; {text}" if notes[index] else text

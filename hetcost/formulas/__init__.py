@@ -6,7 +6,7 @@ here are the conversions of :mod:`hetcost.units`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Numeric: TypeAlias = Union[float, NDArray[np.float64], "pd.Series[float]"]
+    Numeric: TypeAlias = float | NDArray[np.float64] | pd.Series[float]
 
 
 def at_least(low: float, **values: Numeric) -> None:

@@ -76,7 +76,7 @@ def _known(columns: Mapping[str, Any]) -> dict[str, Any]:
     names = [column.name for column in RUN_COLUMNS]
     for name in columns:
         if name not in names:
-            raise unknown_name("given column", name, names)
+            raise unknown_name("given", name, names)
     gpu = {"gpu": gpu_name(columns["gpu"])} if "gpu" in columns else {}
     return {**columns, **gpu}
 
@@ -98,11 +98,11 @@ def _name_gpu(row: dict[str, Any], given: str | None) -> None:
 
 def _share_out(row: dict[str, Any]) -> None:
     """Work out tensor parallelism from n_gpus = tensor · pipeline · replicas, where it is open."""
-    others = [row.get(name) for name in ("n_gpus", "pipeline_parallel", "replicas")]
-    if _is_missing(row.get("tensor_parallel")) and not any(map(_is_missing, others)):
-        n_gpus, pipeline, replicas = others
+    shape = [row.get(name) for name in ("n_gpus", "pipeline_parallel", "replicas")]
+    if _is_missing(row.get("tensor_parallel")) and not any(map(_is_missing, shape)):
+        n_gpus, pipeline, replicas = (float(cards or 1) for cards in shape)
         row["tensor_parallel"] = n_gpus / (pipeline * replicas)
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value  # noqa: PLR0124  NaN differs from itself
+    return value is None or value != value

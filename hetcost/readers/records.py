@@ -37,17 +37,16 @@ def json_records(text: str) -> Iterator[Found]:
         yield Found(1, reason="the file is empty")
         return
     position, line = 0, 1
-    while (start := _next(text, position, _BLANK)) < len(text):
+    while (start := _next(text, position, _BLANK + ",")) < len(text):
         line += text.count("\n", position, start)
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            value, position = _DECODER.raw_decode(text, start)
         except (json.JSONDecodeError, RecursionError) as error:
-            end = _resume(text, start)
-            yield Found(line, reason=_reason(error, text, end))
+            position = _resume(text, start)
+            yield Found(line, reason=_reason(error, text, position))
         else:
             yield from _entries(line, value)
-        line += text.count("\n", start, end)
-        position = _next(text, end, _BLANK + ",")
+        line += text.count("\n", start, position)
 
 
 def _entries(line: int, value: Any) -> Iterator[Found]:
@@ -79,6 +78,7 @@ def _resume(text: str, start: int) -> int:
 
 def _reason(error: Exception, text: str, end: int) -> str:
     if isinstance(error, json.JSONDecodeError):
-        cut = end >= len(text) and error.pos >= len(text.rstrip())
+        open_ended = error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip())
+        cut = end >= len(text) and open_ended
         return "the JSON is cut short" if cut else f"not JSON: {error.msg}"
     return "nested too deeply to be a result"

@@ -28,6 +28,6 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    from importlib import import_module  # noqa: PLC0415  on first use
+    from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -42,7 +42,7 @@ def save_figure(figure: Figure, name: str) -> None:
     ReportError
         The name is none.
     """
-    from matplotlib import rc_context  # noqa: PLC0415  numbers go without it
+    from matplotlib import rc_context
 
     folder = _folder(FIGURES)
     _check_name(name)
@@ -84,10 +84,11 @@ def say(sentence: str) -> None:
     ----------
     sentence : Plain text; nothing in it is taken as markup.
     """
-    from IPython.display import display  # noqa: PLC0415  only notebooks show
+    from IPython.display import display
 
     shown = f'<p class="finding">{html.escape(sentence)}</p>'
-    display({"text/html": shown, "text/plain": sentence}, raw=True)
+    data = {"text/html": shown, "text/plain": sentence}
+    display(data, raw=True)  # type: ignore[no-untyped-call]
     if REPORT_DIR in os.environ:
         path = Path(os.environ[REPORT_DIR]) / FINDINGS
         findings = json.loads(path.read_text("utf-8")) if path.exists() else []

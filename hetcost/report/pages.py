@@ -34,7 +34,7 @@ def index_page(reports: Sequence[Any], provenance: str) -> str:
 
 @cache
 def _exporter() -> HTMLExporter:
-    return HTMLExporter(
+    return HTMLExporter(  # type: ignore[no-untyped-call]
         extra_template_basedirs=[str(TEMPLATES)],
         template_name="notebook",
         exclude_input_prompt=True,

@@ -69,7 +69,7 @@ def inspect(notebook: str | Path) -> list[Parameter]:
     """
     path = notebook_path(notebook)
     try:
-        found = papermill.inspect_notebook(_escaped(path))
+        found = papermill.inspect_notebook(escaped(path))
     except Exception as error:
         message = f"{path.name}: not a notebook: {error}"
         raise ReportError(message) from None
@@ -97,9 +97,10 @@ def fitting(notebook: str | Path, given: Mapping[str, Any]) -> dict[str, Any]:
         A value is not of the declared type.
     """
     known = {parameter.name: parameter for parameter in inspect(notebook)}
+    what = f"parameter of {notebook_path(notebook).stem}"
     for name in given:
         if name not in known:
-            raise unknown_name(f"parameter of {notebook_path(notebook).stem}", name, known)
+            raise unknown_name(what, name, known)
     return {name: _as_type(known[name], value) for name, value in given.items()}
 
 
@@ -111,11 +112,8 @@ def _as_type(parameter: Parameter, value: Any) -> Any:
         read = _number_or_yaml(wanted, value)
     else:
         read = float(value) if wanted is float and type(value) is int else value
-    if wanted is not None and not (type(read) is wanted):
-        message = (
-            f"parameter {parameter.name}={value!r} is not of type {parameter.type} "
-            f"(default: {parameter.default})"
-        )
+    if wanted is not None and type(read) is not wanted:
+        message = f"parameter {parameter.name}={value!r} is not of type {parameter.type}"
         raise ReportError(message)
     return read
 
@@ -127,6 +125,6 @@ def _number_or_yaml(wanted: type, text: str) -> Any:
         return text
 
 
-def _escaped(path: Path) -> str:
+def escaped(path: Path) -> str:
     """Papermill formats paths with the parameters; a brace in a path is not one of them."""
     return str(path).replace("{", "{{").replace("}", "}}")

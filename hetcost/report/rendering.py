@@ -22,7 +22,7 @@ from hetcost import __version__
 from hetcost.errors import ReportError
 from hetcost.report.outputs import FIGURES, FINDINGS, REPORT_DIR, TABLES
 from hetcost.report.pages import index_page, notebook_page
-from hetcost.report.parameters import _escaped, fitting, notebook_path
+from hetcost.report.parameters import escaped, fitting, notebook_path
 from hetcost.resources import checkout_root, data_dir
 
 MANIFEST = "manifest.json"
@@ -90,8 +90,8 @@ def render(
     try:
         with _environment(folder):
             node = papermill.execute_notebook(
-                _escaped(source),
-                _escaped(executed),
+                escaped(source),
+                escaped(executed),
                 parameters=given,
                 cwd=str(folder),
                 progress_bar=False,
@@ -207,8 +207,17 @@ def _commit() -> str | None:
     root = checkout_root()
     if root is None or shutil.which("git") is None:
         return None
-    asked = ["git", "-C", str(root), "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"]
-    answer = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603
+    asked = [
+        "git",
+        "-C",
+        str(root),
+        "describe",
+        "--always",
+        "--abbrev=12",
+        "--dirty",
+        "--exclude=*",
+    ]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False)
     return answer.stdout.strip() or None
 
 

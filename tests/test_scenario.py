@@ -1,0 +1,97 @@
+import pickle
+
+import pytest
+from pydantic import ValidationError
+
+import hetcost as hc
+from hetcost.errors import AssumptionError, HetcostError, UnknownNameError
+
+
+def test_paper_is_the_studys_assumptions_exactly(paper):
+    h100, rtx = (paper[paper["gpu"] == gpu] for gpu in ("H100 PCIe 80GB", "RTX 4090"))
+    for rows, usd, watts in ((h100, 2.00, 700), (rtx, 0.25, 450)):
+        assert (rows["usd_per_gpu_h"] == usd).all()
+        assert (rows["site_w_load"] == watts * rows["n_gpus"].astype(float)).all()
+    assert (paper["gco2e_per_kwh"] == 242).all()
+    assert (paper["energy_boundary"] == "boards").all()
+    assert hc.Scenario.paper().pue == 1.0
+
+
+def test_the_default_differs_from_the_paper_in_the_h100s_power_alone(runs):
+    ours, theirs = hc.evaluate(runs), hc.evaluate(runs, hc.Scenario.paper())
+    assert (ours["usd_per_h"] == theirs["usd_per_h"]).all()
+    ratio = theirs["site_w_load"] / ours["site_w_load"]
+    assert set(ratio[runs["gpu"] == "H100 PCIe 80GB"]) == {2.0}
+    assert set(ratio[runs["gpu"] == "RTX 4090"]) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "told"),
+    [
+        ({"price_clas": "x"}, UnknownNameError, "no field 'price_clas'.*first: 'price_class'"),
+        ({"price_class": "altrnative"}, UnknownNameError, "price_class.*first: 'alternative'"),
+        ({"price_as_of": "May"}, AssumptionError, "price_as_of='May'.*YYYY-MM"),
+        ({"price_as_of": "2025-13"}, AssumptionError, "price_as_of"),
+        ({"usd_per_gpu_h": {"RTX 4090": -1}}, AssumptionError, r"'RTX 4090'\]=-1: valid values"),
+        ({"usd_per_gpu_h": {"RTX 4091": 1}}, UnknownNameError, "usd_per_gpu_h.*first: 'RTX 4090'"),
+        ({"usd_per_gpu_h": {"H100": 1}}, UnknownNameError, "may mean.*'H100 SXM 80GB'"),
+        ({"usd_per_gpu_h": {"4090": 1, "RTX 4090": 2}}, AssumptionError, "given twice"),
+        ({"usd_per_gpu_h": 3}, AssumptionError, "usd_per_gpu_h=3"),
+        ({"tdp_w": {"RTX 4090": 0}}, AssumptionError, "watts above 0"),
+        ({"tdp_w": {"RTX 4090": float("nan")}}, AssumptionError, "watts above 0"),
+        ({"pue": 0.99}, AssumptionError, "pue=0.99: valid values are 1 or more"),
+        ({"pue": {"RTX 4090": 0.5}}, AssumptionError, "1 or more"),
+        ({"pue": "high"}, AssumptionError, "pue='high'"),
+        ({"pue": float("inf")}, AssumptionError, "pue=inf"),
+        ({"grid_zone": "Germny"}, UnknownNameError, "grid_zone.*first: 'Germany'"),
+        ({"grid_year": 1990}, AssumptionError, "grid_year=1990.*'2023'"),
+        ({"gco2e_per_kwh": -1}, AssumptionError, "0 or more gCO2e/kWh"),
+        ({"gco2e_per_kwh": 50, "grid_zone": "FR"}, AssumptionError, "exclude each other"),
+        ({"power_model": "load"}, UnknownNameError, "power_model.*'nameplate'"),
+    ],
+)
+def test_nonsense_names_field_value_and_what_is_valid(fields, kind, told):
+    with pytest.raises(kind, match=f"(?s){told}") as caught:
+        hc.Scenario(**fields)
+    assert isinstance(caught.value, HetcostError)
+
+
+def test_aliases_become_canonical():
+    scenario = hc.Scenario(grid_zone="germany", usd_per_gpu_h={"4090": 0.3})
+    assert scenario.grid_zone == "DE"
+    assert scenario.usd_per_gpu_h == {"RTX 4090": 0.3}
+    assert hc.Scenario(grid_zone="NA").grid_zone == "NA", "Namibia is not missing"
+
+
+def test_a_scenario_cannot_be_changed_but_yields_others():
+    base = hc.Scenario(pue=1.2)
+    with pytest.raises(ValidationError, match="frozen"):
+        base.pue = 1.0
+    assert base.but(pue=1.1).pue == 1.1
+    assert base.pue == 1.2
+    assert base.but() == base
+    assert pickle.loads(pickle.dumps(base)) == base
+
+
+def test_zone_and_own_intensity_replace_each_other():
+    own = hc.Scenario(grid_zone="FR").but(gco2e_per_kwh=50)
+    assert (own.grid_zone, own.grid_year, own.gco2e_per_kwh) == (None, None, 50)
+    back = own.but(grid_zone="DE")
+    assert (back.grid_zone, back.grid_year, back.gco2e_per_kwh) == ("DE", 2023, None)
+    with pytest.raises(AssumptionError, match="exclude"):
+        own.but(grid_zone="DE", gco2e_per_kwh=1)
+
+
+def test_the_newest_price_not_later_is_taken(runs):
+    def usd(as_of):
+        out = hc.evaluate(runs, hc.Scenario(price_as_of=as_of))
+        return dict(zip(out["gpu"], zip(out["usd_per_gpu_h"], out["price_basis"], strict=True)))
+
+    assert usd("2025-05")["H100 PCIe 80GB"] == (2.00, "alternative, 2025-05")
+    assert usd("2025-11-13")["H100 PCIe 80GB"] == (2.00, "alternative, 2025-05")
+    assert usd("2025-11-14")["H100 PCIe 80GB"] == (1.99, "alternative, 2025-11-14")
+    assert usd("2025-12")["RTX 4090"] == (0.25, "alternative, 2025-05")
+    assert usd("2026")["RTX 4090"][1] == "alternative, 2026-08-22"
+    before = hc.evaluate(runs, hc.Scenario(price_as_of="2025-04"))
+    assert before["usd_per_h"].isna().all()
+    assert before["cost_note"].str.contains("as of 2025-04").all()
