@@ -5,7 +5,7 @@
 >>> chat = hc.SLO(p99_ttft_ms=300, p99_tpot_ms=50)
 >>> tested = runs.pipe(hc.evaluate, hc.Scenario()).pipe(hc.meets_slo, chat)
 >>> int(tested["meets_slo"].sum())
-53
+69
 """
 
 from __future__ import annotations

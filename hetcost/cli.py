@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import pandas as pd
 import typer
+import yaml
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from hetcost.errors import HetcostError, ReportError
+from hetcost.errors import AssumptionError, HetcostError
 from hetcost.impacts import evaluate
 from hetcost.runs import load_runs, place_and_reason, scan_runs, write_runs
 from hetcost.scenario import Scenario
@@ -22,7 +22,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-_out, _err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+_out = Console(soft_wrap=True, highlight=False)
+_err = Console(soft_wrap=True, highlight=False, stderr=True)
 
 Assignments = Annotated[
     list[str] | None, typer.Option("-p", "--param", help="A parameter, name=value; repeatable.")
@@ -33,7 +34,7 @@ def main() -> None:
     """Run the command; an error of ours is one message and exit code 2."""
     try:
         app()
-    except HetcostError as error:
+    except (HetcostError, OSError) as error:
         _err.print(f"[bold red]error:[/] {escape(str(error))}")
         raise SystemExit(2) from None
 
@@ -127,35 +128,41 @@ def claims() -> None:
     """Recompute the study's published claims and say which hold."""
     from hetcost.claims import audit_claims
 
-    _print(audit_claims().drop(columns=["rows", "reading"]))
+    audit = audit_claims()
+    for claim in audit.to_dict("records"):
+        cause = f" ({claim['cause']})" if claim["cause"] else ""
+        recomputed = f", recomputed {claim['recomputed']}" if claim["recomputed"] else ""
+        _out.print(f"[bold]{claim['claim']}[/]: {claim['verdict']}{cause}")
+        _out.print(f"  stated {claim['stated'] or 'without a number'}{recomputed}", end="")
+        _out.print(f" [{claim['unit']}]", markup=False)
+        _out.print(f"  {escape(claim['why'])}", style="dim")
+    counts = audit["verdict"].value_counts()
+    _out.print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
 
 
 def _assigned(assignments: list[str] | None) -> dict[str, Any]:
-    """Split ``name=value``; dotted names (``pue.RTX 4090=1.1``) make mappings."""
+    """Split ``name=value``; a value in braces is a mapping, as in YAML."""
     given: dict[str, Any] = {}
     for assignment in assignments or []:
         name, equals, value = assignment.partition("=")
         if not equals or not name:
             message = f"'{assignment}': write name=value"
-            raise ReportError(message)
-        given[name] = value
+            raise AssumptionError(message)
+        given[name] = _mapping(value) if value.startswith("{") else value
     return given
 
 
+def _mapping(text: str) -> Any:
+    try:
+        read = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    return {str(key): value for key, value in read.items()} if isinstance(read, dict) else text
+
+
 def _print(frame: pd.DataFrame) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in frame.columns:
-        numeric = pd.api.types.is_numeric_dtype(frame[name])
-        table.add_column(escape(str(name)), justify="right" if numeric else "left")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(_cell(value) for value in row))
-    _out.print(table)
-
-
-def _cell(value: Any) -> str:
-    if pd.isna(value):
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))
+    shown = frame.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.4g}")
+    _out.print(shown, markup=False, highlight=False)
 
 
 if __name__ == "__main__":

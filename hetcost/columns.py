@@ -204,7 +204,7 @@ def label(name: str) -> str:
     """
     column = COLUMNS.get(name)
     if column is None:
-        return name
+        return name.replace("_", " ")
     return f"{column.label} ({column.unit})" if column.unit not in ("", "1") else column.label
 
 

@@ -9,6 +9,7 @@ from hetcost.columns import COLUMNS, check
 from hetcost.errors import AmbiguousNameError, ColumnError, UnknownNameError
 from hetcost.slo import meets_slo
 
+NO_RATE = {"out_tok_per_s": np.nan, "all_tok_per_s": np.nan}
 NUMBERS = ["usd_per_mtok_out", "usd_per_mtok_all", "site_j_per_tok_all", "op_gco2e_per_mtok_all"]
 
 
@@ -88,7 +89,10 @@ def test_results_state_what_they_rest_on(runs):
     ("changes", "reason"),
     [
         ({"out_tok_per_s": 0.0, "all_tok_per_s": 0.0}, "no throughput"),
-        ({"out_tok_per_s": np.nan, "all_tok_per_s": np.nan, "completed": 0}, "no completed requests"),
+        (
+            {"out_tok_per_s": np.nan, "all_tok_per_s": np.nan, "completed": 0},
+            "no completed requests",
+        ),
         ({"out_tok_per_s": np.nan, "all_tok_per_s": np.nan, "duration_s": 0.0}, "no duration"),
         ({"n_gpus": None}, "the run does not say how many GPUs"),
         ({"gpu": None}, "the run names no GPU"),

@@ -73,7 +73,9 @@ def test_import_stays_light():
         "import sys, hetcost as hc; hc.evaluate; hc.Scenario; hc.load_runs; hc.pareto;"
         "print(*sorted(m for m in sys.modules if '.' not in m), 'scipy.optimize' in sys.modules)"
     )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     names = set(loaded.stdout.split())
     assert not names & {"matplotlib", "seaborn", "statsmodels", "papermill", "nbconvert"}
     assert "False" in names

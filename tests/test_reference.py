@@ -74,7 +74,7 @@ def test_aliases(written, canonical):
 
 
 def test_ambiguous_names_list_what_they_may_mean():
-    with pytest.raises(UnknownNameError, match="'H100 PCIe 80GB'.*'H100 SXM 80GB'"):
+    with pytest.raises(UnknownNameError, match=r"'H100 PCIe 80GB'.*'H100 SXM 80GB'"):
         reference.gpu_name("H100")
     with pytest.raises(UnknownNameError, match="A100 PCIe 80GB"):
         reference.gpu_name("NVIDIA A100")
@@ -107,13 +107,17 @@ def own_data(tmp_path, monkeypatch):
 def test_a_broken_row_is_refused_with_file_and_line(own_data, old, new, told):
     path = own_data / "gpus.csv"
     lines = path.read_text("utf-8").splitlines()
-    target = 0 if old.startswith("quantity") else next(
-        n for n, line in enumerate(lines) if "PB-11133" in line
+    target = (
+        0
+        if old.startswith("quantity")
+        else next(n for n, line in enumerate(lines) if "PB-11133" in line)
     )
     assert old in lines[target]
     lines[target] = lines[target].replace(old, new, 1)
     path.write_text("\n".join(lines) + "\n", "utf-8")
-    where = "gpus.csv" if target == 0 else rf"gpus\.csv, line {target + 1} \(H100 PCIe 80GB, tdp_w\)"
+    where = (
+        "gpus.csv" if target == 0 else rf"gpus\.csv, line {target + 1} \(H100 PCIe 80GB, tdp_w\)"
+    )
     with pytest.raises(ReferenceDataError, match=f"{where}: {told}"):
         reference.facts("gpus")
 

@@ -80,7 +80,7 @@ def test_the_bundled_study_is_what_the_reader_makes_of_the_published_files(tmp_p
     raw = os.environ.get("HETCOST_RAW")
     if not raw:
         pytest.skip("HETCOST_RAW is not set: the published files were not compared")
-    scan = scan_runs(Path(raw) / "ionet" / "results", sidecar=SIDECAR)
+    scan = scan_runs(Path(raw), sidecar=SIDECAR)
     assert scan.refused.empty
     write_runs(scan.runs, tmp_path / "again.csv")
     bundled = (ROOT / "data" / "runs" / "ionet-2025.csv").read_text("utf-8").splitlines()

@@ -85,7 +85,8 @@ def test_zone_and_own_intensity_replace_each_other():
 def test_the_newest_price_not_later_is_taken(runs):
     def usd(as_of):
         out = hc.evaluate(runs, hc.Scenario(price_as_of=as_of))
-        return dict(zip(out["gpu"], zip(out["usd_per_gpu_h"], out["price_basis"], strict=True)))
+        rows = out[["gpu", "usd_per_gpu_h", "price_basis"]].itertuples(index=False)
+        return {gpu: (usd, basis) for gpu, usd, basis in rows}
 
     assert usd("2025-05")["H100 PCIe 80GB"] == (2.00, "alternative, 2025-05")
     assert usd("2025-11-13")["H100 PCIe 80GB"] == (2.00, "alternative, 2025-05")

@@ -1,3 +1,4 @@
+import itertools
 import pickle
 
 import numpy as np
@@ -21,7 +22,7 @@ def test_an_slo_is_a_value():
     assert str(SLO()) == "no latency limit"
 
 
-@pytest.mark.parametrize("name", ["p99_ttft", "p99_itl_ms", "mean_ttft_ms", "p99_tftt_ms", "ttft_ms"])
+@pytest.mark.parametrize("name", ["p99_ttft", "p99_itl_ms", "mean_ttft_ms", "ttft_ms"])
 def test_an_unknown_limit_is_refused_with_the_nearest(name):
     with pytest.raises(UnknownNameError, match=rf"unknown limit '{name}'.*'p\d\d_\w+_ms'"):
         SLO(**{name: 100})
@@ -45,7 +46,9 @@ def _frame(**columns):
 
 
 def test_rows_are_judged_and_none_is_dropped():
-    frame = _frame(p99_ttft_ms=[100.0, 400.0, np.nan, 300.0], p99_tpot_ms=[20.0, 60.0, 20.0, np.nan])
+    frame = _frame(
+        p99_ttft_ms=[100.0, 400.0, np.nan, 300.0], p99_tpot_ms=[20.0, 60.0, 20.0, np.nan]
+    )
     out = meets_slo(frame, SLO(p99_ttft_ms=300, p99_tpot_ms=50))
     assert len(out) == 4
     assert out["meets_slo"].dtype == "boolean"
@@ -58,12 +61,14 @@ def test_rows_are_judged_and_none_is_dropped():
 
 def test_one_broken_limit_decides_even_if_another_is_unknown():
     out = meets_slo(_frame(p99_ttft_ms=[900.0]), SLO(p99_ttft_ms=300, p99_tpot_ms=50))
-    assert out["meets_slo"].item() is False or not out["meets_slo"].item()
+    assert not out["meets_slo"].item()
     assert "p99_tpot_ms not measured" in out["slo_note"].item()
 
 
 def test_failed_requests_are_misses():
-    frame = _frame(p99_ttft_ms=[90.0, 90.0], p50_ttft_ms=[50.0, 50.0], completed=[198, 199], failed=[102, 1])
+    frame = _frame(
+        p99_ttft_ms=[90.0, 90.0], p50_ttft_ms=[50.0, 50.0], completed=[198, 199], failed=[102, 1]
+    )
     assert list(meets_slo(frame, SLO(p99_ttft_ms=100))["meets_slo"]) == [False, True]
     assert list(meets_slo(frame, SLO(p50_ttft_ms=100))["meets_slo"]) == [True, True]
     nobody = _frame(p99_ttft_ms=[np.nan], completed=[0], failed=[20])
@@ -77,6 +82,6 @@ def test_without_limits_all_that_answered_comply():
 
 def test_a_looser_slo_never_loses_a_row(runs):
     kept = [meets_slo(runs, SLO(p99_ttft_ms=ms))["meets_slo"] for ms in (50, 100, 500, 5_000)]
-    for strict, loose in zip(kept, kept[1:], strict=False):
+    for strict, loose in itertools.pairwise(kept):
         assert (loose | ~strict).all()
     assert hc.meets_slo is meets_slo

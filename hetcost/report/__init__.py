@@ -1,20 +1,30 @@
 """Reports from notebooks: executed with papermill, written as HTML with figures and tables.
 
-Inside a notebook: :func:`save_figure`, :func:`save_table`, :func:`say`. From outside:
-:func:`render`, :func:`inspect`. What needs papermill and nbconvert loads on first use.
+Inside a notebook: :func:`save_figure`, :func:`save_table`, :func:`show_table`, :func:`say`.
+From outside: :func:`render`, :func:`write_index`, :func:`inspect`; what they need of papermill
+and nbconvert loads on first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hetcost.report.outputs import save_figure, save_table, say
+from hetcost.report.outputs import save_figure, save_table, say, show_table
 
 if TYPE_CHECKING:
     from hetcost.report.parameters import inspect
     from hetcost.report.rendering import Rendered, render, write_index
 
-__all__ = ["Rendered", "inspect", "render", "save_figure", "save_table", "say", "write_index"]
+__all__ = [
+    "Rendered",
+    "inspect",
+    "render",
+    "save_figure",
+    "save_table",
+    "say",
+    "show_table",
+    "write_index",
+]
 
 _LAZY = {
     "Rendered": "rendering",

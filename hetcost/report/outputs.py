@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from hetcost.columns import label
 from hetcost.errors import ReportError
 from hetcost.resources import checkout_root
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas.io.formats.style import Styler
 
 REPORT_DIR = "HETCOST_REPORT_DIR"
 FIGURES, TABLES, FINDINGS = "figures", "tables", "findings.json"
@@ -75,6 +79,38 @@ def save_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
         path = _folder(TABLES) / f"{name}.csv"
         safe.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
     return table
+
+
+def show_table(table: pd.DataFrame, name: str) -> Styler:
+    """Save a table as :func:`save_table` does, and show it with labels and units as headings.
+
+    Parameters
+    ----------
+    table : Columns of the data dictionary are headed by their labels, others by their names.
+    name : Lower-case letters, digits, ``_`` and ``-``.
+
+    Returns
+    -------
+    What a notebook shows, rounded by column; the CSV has all digits. Nothing in the table is
+    taken as markup.
+    """
+    save_table(table, name)
+    headings = {column: html.escape(label(str(column))) for column in table.columns}
+    shown: dict[Any, Any] = {
+        headings[column]: _formatter(table[column]) for column in table.columns
+    }
+    return table.rename(columns=headings).style.hide(axis="index").format(shown)
+
+
+def _formatter(column: pd.Series) -> Callable[[Any], str]:
+    """Write a column's numbers with one number of decimals: four digits of a typical value."""
+    if not pd.api.types.is_float_dtype(column):
+        return lambda value: "–" if pd.isna(value) else html.escape(str(value))
+    sizes = column.abs()[column.notna() & (column != 0)]
+    typical = 1.0 if sizes.empty else float(sizes.median())
+    whole = bool((column.dropna() % 1 == 0).all())
+    decimals = 0 if whole else min(max(3 - math.floor(math.log10(typical)), 0), 8)
+    return lambda value: "–" if pd.isna(value) else f"{value:,.{decimals}f}"
 
 
 def say(sentence: str) -> None:

@@ -1,0 +1,82 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_runs import GOOD
+
+import hetcost as hc
+
+HETCOST = Path(sys.executable).with_name("hetcost")
+
+
+def _run(*arguments, cwd):
+    environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run(
+        [HETCOST, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, env=environment
+    )
+
+
+@pytest.fixture
+def results(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "good.json").write_text(json.dumps(GOOD))
+    return tmp_path
+
+
+def test_tidy_then_cost(results):
+    done = _run("tidy", "results", "-o", "runs.csv", "--strict", cwd=results)
+    assert (done.returncode, done.stdout) == (0, "1 runs in runs.csv, 0 refused\n")
+    shown = _run("cost", "runs.csv", "-a", "price_as_of=2025-05", cwd=results)
+    assert shown.returncode == 0
+    assert "org/model-8B" in shown.stdout
+    done = _run("cost", "runs.csv", "-o", "costs.csv", "-a", "pue={4090: 1.5}", cwd=results)
+    assert done.returncode == 0, done.stderr
+    costs = pd.read_csv(results / "costs.csv")
+    # 2 cards at 0.25 USD/h and 600 output tokens a second
+    assert costs["usd_per_mtok_out"].item() == pytest.approx(0.5 / 3600 / 600 * 1e6)
+    assert costs["site_w_load"].item() == 2 * 450 * 1.5
+
+
+def test_tidy_prints_refusals_and_is_strict_on_request(results):
+    (results / "results" / "bad.json").write_text("{")
+    for arguments, code in ((), 0), (("--strict",), 1):
+        done = _run("tidy", "results", "-o", "runs.csv", *arguments, cwd=results)
+        assert done.returncode == code
+        assert "refused: bad.json, line 1: " in done.stderr
+        assert "1 runs in runs.csv, 1 refused" in done.stdout
+        assert len(hc.load_runs(str(results / "runs.csv"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["cost", "none.csv"], "none.csv"),
+        (["cost", "ionet"], "'ionet-2025'"),
+        (["cost", "ionet-2025", "-a", "pue=0.5"], "pue=0.5: valid values are 1 or more"),
+        (["cost", "ionet-2025", "-a", "pu=1"], "no field 'pu'"),
+        (["cost", "ionet-2025", "-a", "pue"], "write name=value"),
+        (["params", "nothing"], "'sweet_spot'"),
+        (["report", "sweet_spot", "-p", "p99_tftt_ms=3"], "'p99_ttft_ms'"),
+        (["report", "sweet_spot", "-p", "p99_ttft_ms=fast"], "not of type float"),
+        (["tidy", "results", "--sidecar", "none.yaml"], "sidecar none.yaml"),
+        (["tidy", "results", "-o", "no/such/folder/runs.csv"], "no/such/folder"),
+    ],
+)
+def test_an_error_is_one_message_and_exit_code_2(results, arguments, told):
+    done = _run(*arguments, cwd=results)
+    assert done.returncode == 2, done.stdout
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_params_and_claims(tmp_path):
+    shown = _run("params", "sweet_spot", cwd=tmp_path).stdout
+    assert "p99_ttft_ms float" in shown
+    assert "promised P99 time to first token" in shown
+    audit = _run("claims", cwd=tmp_path).stdout
+    assert "energy-ratio: reproduced (fact)" in audit
+    assert "10 not reproduced, 7 reproduced, 4 not computable yet" in audit

@@ -1,0 +1,64 @@
+"""What README and Makefile promise."""
+
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+README = (ROOT / "README.md").read_text("utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+
+def _blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_readmes_session_runs_as_written(monkeypatch):
+    monkeypatch.chdir(os.sep)
+    namespace = {}
+    for block in _blocks("python"):
+        exec(compile(block, "README.md", "exec"), namespace)
+    spots = namespace["spots"]
+    assert isinstance(spots, pd.DataFrame)
+    assert spots["meets_slo"].all()
+    assert not spots.duplicated(["model", "gpu"]).any()
+
+
+def test_every_make_target_of_the_readme_exists():
+    for target in set(re.findall(r"`?make ([a-z-]+)", README)):
+        assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
+
+
+def test_every_command_of_the_readme_exists():
+    from hetcost.cli import app
+
+    known = {command.callback.__name__ for command in app.registered_commands}
+    used = {word for block in _blocks("console") for word in re.findall(r"hetcost (\w+)", block)}
+    assert used == known
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "data/README.md"])
+def test_links_within_the_repository_lead_somewhere(page):
+    path = ROOT / page
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text("utf-8")):
+        if not target.startswith("https://"):
+            assert (path.parent / target).exists(), target
+
+
+def test_constraints_pin_exact_versions_and_name_no_index():
+    lines = (ROOT / "constraints.txt").read_text("utf-8").split()
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in lines)
+
+
+def test_the_project_names_no_registry_and_no_machine():
+    tracked = [p for p in ROOT.rglob("*") if p.suffix in {".py", ".md", ".toml", ".txt", ".ipynb"}]
+    for path in tracked:
+        parts = path.relative_to(ROOT).parts
+        if parts[0] in {".venv", "build", "dist", ".git"} or path == Path(__file__):
+            continue
+        text = path.read_text("utf-8")
+        assert "/home/" not in text, path
+        assert "--index-url" not in text, path

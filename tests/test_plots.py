@@ -1,0 +1,108 @@
+import itertools
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import MODEL_14B
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import hetcost as hc
+from hetcost import plots, reference
+from hetcost.errors import ColumnError
+
+
+@pytest.fixture(scope="module")
+def one_model(paper):
+    return paper[paper["model"] == MODEL_14B]
+
+
+FUNCTIONS = [plots.scaling, plots.cost_vs_latency]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_figure_draws_on_the_axes_it_is_given_and_touches_nothing_else(function, one_model):
+    before = dict(mpl.rcParams)
+    data = one_model.copy(deep=True)
+    _, (ax, other) = plt.subplots(1, 2)
+    assert function(one_model, ax=ax, title="A finding") is ax
+    assert isinstance(function(one_model), Axes)
+    assert not other.has_data()
+    assert dict(mpl.rcParams) == before
+    pd.testing.assert_frame_equal(one_model, data)
+    assert ax.get_title(loc="left") == "A finding"
+    for axis in (ax.get_xlabel(), ax.get_ylabel()):
+        assert "(" in axis, "units stand on the axes"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_missing_column_is_named(function, one_model):
+    with pytest.raises(ColumnError, match=f"plots.{function.__name__}.*usd_per_mtok_out"):
+        function(one_model.drop(columns="usd_per_mtok_out"))
+
+
+def test_lines_are_named_at_the_line_and_costs_stand_at_the_points(one_model):
+    ax = plots.scaling(one_model)
+    written = [text.get_text() for text in ax.texts]
+    for name in ("H100 PCIe  0.358", "2× RTX 4090  0.180"):
+        assert name in written
+    assert "0.371" in written, "the mean of the two runs at 16 requests/s"
+    assert ax.get_legend() is None
+
+
+def test_the_limit_and_the_sweet_spots_are_marked(one_model):
+    slo = hc.SLO(p99_ttft_ms=500)
+    spots = one_model[one_model["p99_ttft_ms"] < 100].head(1)
+    ax = plots.cost_vs_latency(one_model, slo=slo, spots=spots)
+    assert any(list(line.get_xdata()) == [500, 500] for line in ax.lines)
+    assert len(ax.collections[-1].get_offsets()) == 1
+    without = plots.cost_vs_latency(one_model, slo=hc.SLO(p99_tpot_ms=50))
+    assert not any(list(line.get_xdata()) == [500, 500] for line in without.lines)
+
+
+def test_a_grid_shows_every_model(paper):
+    figure = plots.cost_vs_latency_grid(paper, slo=hc.SLO(p99_ttft_ms=500), title="A finding")
+    assert isinstance(figure, Figure)
+    titles = {ax.get_title(loc="left").replace("\n", "") for ax in figure.axes}
+    assert {model.rsplit("/", 1)[-1] for model in paper["model"]} <= titles
+    assert plots.cost_vs_latency_grid(paper.iloc[:0]).axes
+
+
+def test_names_from_data_are_drawn_literally(paper):
+    hostile = paper.assign(model=r"a$b\frac$", gpu=r"GPU $x^2\frac$")
+    figure = plots.cost_vs_latency_grid(hostile, title=r"5 $ and \frac$")
+    figure.canvas.draw()
+    for artist in (figure, plots.scaling(hostile), plots.cost_vs_latency(hostile)):
+        assert not any(text.get_parse_math() for text in artist.findobj(Text))
+        (artist if isinstance(artist, Figure) else artist.figure).canvas.draw()
+
+
+def test_a_card_has_one_colour_everywhere(one_model):
+    wanted = to_rgb(plots.gpu_colour("RTX 4090"))
+    for ax in (plots.scaling(one_model), plots.cost_vs_latency(one_model)):
+        colours = {to_rgb(line.get_color()) for line in ax.lines if len(line.get_xdata()) == 5}
+        assert colours == {wanted, to_rgb(plots.gpu_colour("H100 PCIe 80GB"))}
+    assert set(plots.GPU_COLOURS) == set(reference.gpus().index)
+    assert len(set(plots.GPU_COLOURS.values())) == len(plots.GPU_COLOURS)
+
+
+def test_the_two_cards_of_the_study_differ_in_lightness_too():
+    def lightness(gpu):
+        return float(np.dot(to_rgb(plots.gpu_colour(gpu)), (0.2126, 0.7152, 0.0722)))
+
+    assert abs(lightness("RTX 4090") - lightness("H100 PCIe 80GB")) > 0.05
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=12), st.floats(0.5, 20))
+def test_labels_are_spread_apart_in_their_order(heights, gap):
+    heights.sort()
+    spread = plots._spread(heights, gap)
+    assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(spread))
+    if all(b - a >= gap for a, b in itertools.pairwise(heights)):
+        assert spread == pytest.approx(heights)
