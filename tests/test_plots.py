@@ -16,6 +16,7 @@ from matplotlib.text import Text
 import hetcost as hc
 from hetcost import plots, reference
 from hetcost.errors import ColumnError
+from hetcost.plots import style
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ def test_the_two_cards_of_the_study_differ_in_lightness_too():
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=12), st.floats(0.5, 20))
 def test_labels_are_spread_apart_in_their_order(heights, gap):
     heights.sort()
-    spread = plots._spread(heights, gap)
+    spread = style.spread(heights, gap)
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(spread))
     if all(b - a >= gap for a, b in itertools.pairwise(heights)):
         assert spread == pytest.approx(heights)

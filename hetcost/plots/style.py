@@ -1,0 +1,193 @@
+"""How every figure looks: one colour per card, direct labels, texts drawn as they stand."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
+
+# Okabe and Ito's palette, safe for colour-blind readers; the hue is the card's for good.
+GPU_COLOURS: Mapping[str, str] = {
+    "H100 PCIe 80GB": "#0072B2",
+    "RTX 4090": "#D55E00",
+    "H100 SXM 80GB": "#56B4E9",
+    "RTX 5090": "#CC79A7",
+    "L40S": "#009E73",
+    "RTX 3090": "#E69F00",
+    "A100 SXM 80GB": "#332288",
+    "A100 PCIe 80GB": "#6699CC",
+    "H100 NVL": "#004D80",
+    "H200 SXM": "#117733",
+    "B200": "#44AA99",
+    "MI300X": "#882255",
+    "L4": "#999933",
+    "A10G": "#AA4499",
+    "RTX 4080": "#DDAA33",
+    "RTX A6000": "#661100",
+    "RTX 6000 Ada": "#88CCEE",
+}
+OTHER_COLOUR = "#5F5F5F"
+INK, FAINT = "#222222", "#B8B8B8"
+MARKERS: Mapping[int, str] = {1: "o", 2: "s", 4: "^", 8: "D"}
+TITLE_PT, TEXT_PT, NOTE_PT = 13.0, 11.0, 9.5
+
+SERIES = ("gpu", "n_gpus")
+
+
+def configuration(gpu: str, n_gpus: float) -> str:
+    """Return the short name of a configuration for a label.
+
+    Examples
+    --------
+    >>> configuration("RTX 4090", 2), configuration("H100 PCIe 80GB", 1)
+    ('2× RTX 4090', 'H100 PCIe')
+    """
+    short = gpu.removesuffix(" 80GB")
+    return short if n_gpus == 1 else f"{n_gpus:g}× {short}"
+
+
+def gpu_colour(gpu: str) -> str:
+    """Return the colour that a card has in every figure."""
+    return GPU_COLOURS.get(gpu, OTHER_COLOUR)
+
+
+def axes(ax: Axes | None) -> Axes:
+    """Return the Axes given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    _, ax = plt.subplots(figsize=(9.0, 5.4), layout="constrained")
+    return ax
+
+
+def grid(panels: Sequence[str], draw: Callable[[str, Axes], None], columns: int) -> Figure:
+    """Make a figure of panels on shared axes; only the outer ones carry axis labels."""
+    rows = max(1, math.ceil(len(panels) / columns))
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(3.6 * columns, 2.9 * rows + 0.8),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for panel, ax in zip(panels, axes.flat, strict=False):
+        draw(panel, ax)
+    what = axes[0, 0].get_ylabel()
+    for index, ax in enumerate(axes.flat):
+        ax.set_visible(index < len(panels))
+        last_in_column = index + columns >= len(panels)
+        ax.tick_params(labelbottom=last_in_column)
+        ax.set_xlabel(ax.get_xlabel() if last_in_column else "")
+        ax.set_ylabel("")
+    figure.supylabel(what, fontsize=TEXT_PT, color=INK)
+    return figure
+
+
+def line(ax: Axes, x: Any, y: Any, gpu: str, n_gpus: int) -> str:
+    """Draw the line of a configuration, hue by card and marker by count; return its colour."""
+    colour, marker = gpu_colour(gpu), MARKERS.get(int(n_gpus), "P")
+    ax.plot(x, y, color=colour, marker=marker, markersize=6.5, linewidth=1.8, zorder=3)
+    return colour
+
+
+def legend_handles(frame: pd.DataFrame) -> list[Any]:
+    """Return one legend entry per configuration of the frame."""
+    configurations = frame[list(SERIES)].dropna().drop_duplicates().sort_values(list(SERIES))
+    return [
+        Line2D(
+            [],
+            [],
+            color=gpu_colour(gpu),
+            marker=MARKERS.get(int(n_gpus), "P"),
+            label=configuration(gpu, n_gpus),
+        )
+        for gpu, n_gpus in configurations.itertuples(index=False)
+    ]
+
+
+def write(
+    ax: Axes, x: float, y: float, text: str, *, dx: float = 8.0, dy: float = 0.0, **style: Any
+) -> None:
+    """Write a text `dx`, `dy` points off a data point, with a halo that lines do not cross."""
+    defaults: dict[str, Any] = {"color": INK, "fontsize": TEXT_PT, "ha": "left", "va": "center"}
+    note = ax.annotate(
+        text,
+        (x, y),
+        xytext=(dx, dy),
+        textcoords="offset points",
+        annotation_clip=False,
+        zorder=5,
+        **{**defaults, **style},
+    )
+    note.set_path_effects([withStroke(linewidth=3, foreground="white")])
+
+
+def name_lines(ax: Axes, names: Sequence[tuple[float, float, str, str]]) -> None:
+    """Name lines at their right ends, pushed apart so that no two names overlap."""
+    ordered = sorted(names, key=lambda entry: entry[1])
+    heights = [points(ax, y) for _, y, _, _ in ordered]
+    free = spread(heights, TEXT_PT * 1.3)
+    for (x, y, text, colour), height, at in zip(ordered, heights, free, strict=True):
+        write(ax, x, y, text, color=colour, fontweight="bold", dy=at - height)
+
+
+def points(ax: Axes, y: float) -> float:
+    """Return the height of a data value above the bottom of the figure, in points."""
+    pixels = ax.transData.transform((ax.get_xlim()[0], y))[1]
+    return float(pixels) * 72.0 / ax.figure.dpi
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Move sorted heights apart to at least `gap`, as little as possible on the whole."""
+    blocks: list[list[float]] = []  # [sum of wanted bottoms, members]
+    for index, height in enumerate(heights):
+        blocks.append([height - index * gap, 1])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            total, members = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += members
+    bottoms = [total / members for total, members in blocks for _ in range(int(members))]
+    return [bottom + index * gap for index, bottom in enumerate(bottoms)]
+
+
+def finish(ax: Axes, title: str | None) -> Axes:
+    """Give an Axes the common look and its title, and return it."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(color=FAINT, labelcolor=INK, labelsize=TEXT_PT - 1)
+    ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+    ax.set_axisbelow(True)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set(color=INK, fontsize=TEXT_PT)
+    if title:
+        text = wrapped(title, ax)
+        ax.set_title(text, loc="left", fontsize=TITLE_PT, fontweight="bold", color=INK, pad=12)
+    literal(ax)
+    return ax
+
+
+def literal(artist: Axes | Figure) -> None:
+    """Draw every text as it stands: a dollar sign in a name is no formula."""
+    for text in artist.findobj(Text):
+        text.set_parse_math(False)
+
+
+def short(model: str) -> str:
+    """Return the last part of a model's hub name."""
+    return model.rsplit("/", 1)[-1]
+
+
+def wrapped(text: str, ax: Axes) -> str:
+    """Break a title so that it fits the width of its Axes, at about 11 letters an inch."""
+    width_in = ax.bbox.width / ax.figure.dpi
+    return textwrap.fill(text, max(20, int(width_in * 11)))
