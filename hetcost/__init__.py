@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hetcost.claims import audit_claims
     from hetcost.errors import DataWarning, HetcostError
     from hetcost.frontier import pareto, sweet_spots
-    from hetcost.impacts import evaluate, with_carbon, with_cost, with_energy
+    from hetcost.impacts import evaluate, facts_used, with_carbon, with_cost, with_energy
     from hetcost.runs import Scan, load_runs, read_runs, scan_runs
     from hetcost.scenario import Scenario
     from hetcost.slo import SLO, meets_slo
@@ -33,6 +33,7 @@ _HOME = {
     "Scenario": "scenario",
     "audit_claims": "claims",
     "evaluate": "impacts",
+    "facts_used": "impacts",
     "load_runs": "runs",
     "meets_slo": "slo",
     "pareto": "frontier",
@@ -54,6 +55,7 @@ __all__ = [
     "Scenario",
     "audit_claims",
     "evaluate",
+    "facts_used",
     "load_runs",
     "meets_slo",
     "pareto",

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from hetcost import reference
-from hetcost.errors import ReferenceDataError
+from hetcost.errors import ReferenceDataError, unknown_name
 from hetcost.formulas.carbon import op_gco2e_per_mtok
 from hetcost.impacts import evaluate
-from hetcost.published import table2_runs
+from hetcost.published import at_equal_load, table2_runs
 from hetcost.resources import data_dir
 from hetcost.scenario import Scenario
 
@@ -52,9 +52,9 @@ class Published:
 
     def ratio(self, column: str, n_gpus: int) -> tuple[pd.Series, pd.Index]:
         """Return RTX 4090 over H100 at equal offered load, by load, and the runs used."""
-        over, under = self.of(_RTX, n_gpus), self.of(_H100, 1)
-        by_load = [rows.set_index("request_rate_per_s")[column] for rows in (over, under)]
-        return by_load[0] / by_load[1], over.index.append(under.index)
+        both = at_equal_load(self.runs, column, (_RTX, n_gpus), (_H100, 1))
+        rows = self.of(_RTX, n_gpus).index.append(self.of(_H100, 1).index)
+        return both.set_index("request_rate_per_s")["ratio"], rows
 
 
 def audit_claims() -> pd.DataFrame:
@@ -72,18 +72,35 @@ def audit_claims() -> pd.DataFrame:
         ``data/claims.csv`` asks for a quantity or test that does not exist.
     """
     published = Published()
-    table = pd.read_csv(data_dir() / "claims.csv", dtype="str", keep_default_na=False)
-    rows = [_audit(claim, published) for _, claim in table.iterrows()]
+    rows = [_audit(claim, published) for _, claim in _claims().iterrows()]
     return pd.DataFrame(rows)
+
+
+def stated(claim: str) -> float:
+    """Return the number that a published claim states, the upper one of a range.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such claim; the message lists the nearest.
+    """
+    table = _claims().set_index("claim")
+    if claim not in table.index:
+        raise unknown_name("claim", claim, table.index)
+    return float(table["high"][claim] or "nan")
+
+
+def _claims() -> pd.DataFrame:
+    return pd.read_csv(data_dir() / "claims.csv", dtype="str", keep_default_na=False)
 
 
 def _audit(claim: pd.Series, published: Published) -> dict[str, str]:
     high = float(claim["high"] or "nan")
-    stated = (float(claim["low"] or high), high)
+    ends = (float(claim["low"] or high), high)
     row = {
         "claim": claim["claim"],
         "reading": READING,
-        "stated": _WORDS.get(claim["test"], "") + _range(*stated),
+        "stated": _WORDS.get(claim["test"], "") + _range(*ends),
         "unit": claim["unit"],
         "recomputed": "",
         "rows": "",
@@ -97,7 +114,7 @@ def _audit(claim: pd.Series, published: Published) -> dict[str, str]:
         message = f"claims.csv, {claim['claim']}: unknown quantity or test"
         raise ReferenceDataError(message)
     found = QUANTITIES[claim["quantity"]](published)
-    agrees = TESTS[claim["test"]](found, stated, float(claim["tolerance_frac"]))
+    agrees = TESTS[claim["test"]](found, ends, float(claim["tolerance_frac"]))
     return row | {
         "recomputed": _range(found.low, found.high),
         "rows": " ".join(found.rows),
@@ -258,11 +275,12 @@ def _four_pairs(study: Published) -> Finding:
 
 
 def _gain_from_two_to_four(study: Published) -> Finding:
-    two, four = study.of(_RTX, 2), study.of(_RTX, 4)
-    by_load = [rows.set_index("request_rate_per_s")["all_tok_per_s"] for rows in (four, two)]
-    gain = by_load[0] / by_load[1]
-    why = f"4 over 2 cards, by offered load: {_by_load(gain)}"
-    return Finding(gain.min(), gain.max(), two.index.append(four.index), why)
+    both = at_equal_load(study.runs, "all_tok_per_s", (_RTX, 4), (_RTX, 2))
+    gain = both.set_index("request_rate_per_s")["ratio"]
+    rows = study.of(_RTX, 2).index.append(study.of(_RTX, 4).index)
+    return Finding(
+        gain.min(), gain.max(), rows, f"4 over 2 cards, by offered load: {_by_load(gain)}"
+    )
 
 
 def _pair_cost_at_32(study: Published) -> Finding:
@@ -274,7 +292,7 @@ def _pair_cost_at_32(study: Published) -> Finding:
 def _alternative_price(study: Published) -> Finding:
     sxm, as_of = "H100 SXM 80GB", study.scenario.price_as_of
     usd = [reference.price_fact(sxm, kind, as_of) for kind in ("alternative", "hyperscaler")]
-    values = [np.nan if fact is None else fact["usd_per_gpu_h"] for fact in usd]
+    values = [np.nan if fact is None else fact["value"] for fact in usd]
     why = (
         f"{sxm}: {values[0]:g} over {values[1]:g} USD/h; of the PCIe card only an estimate is given"
     )

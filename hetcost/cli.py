@@ -1,7 +1,13 @@
-"""The ``hetcost`` command: thin wrappers over the library, with messages instead of tracebacks."""
+"""The ``hetcost`` command: thin wrappers over the library, with messages instead of tracebacks.
+
+Exit codes: 0 done, 1 done in part (a report failed, a file was refused under ``--strict``),
+2 not done (an error of use or of input), 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +16,7 @@ import typer
 import yaml
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress
 
 from hetcost.errors import AssumptionError, HetcostError
 from hetcost.impacts import evaluate
@@ -25,42 +32,87 @@ app = typer.Typer(
 _out = Console(soft_wrap=True, highlight=False)
 _err = Console(soft_wrap=True, highlight=False, stderr=True)
 
-Assignments = Annotated[
-    list[str] | None, typer.Option("-p", "--param", help="A parameter, name=value; repeatable.")
+_INTERRUPTED = 130
+_SHOWN_BY_COST = [
+    "model",
+    "gpu",
+    "n_gpus",
+    "request_rate_per_s",
+    "usd_per_mtok_out",
+    "usd_per_mtok_all",
+    "site_j_per_tok_out",
+    "op_gco2e_per_mtok_out",
+    "cost_note",
 ]
 
 
 def main() -> None:
-    """Run the command; an error of ours is one message and exit code 2."""
+    """Run the command; an error of ours is one message, unless ``--debug`` asks for more."""
     try:
         app()
     except (HetcostError, OSError) as error:
+        if "--debug" in sys.argv:
+            raise
         _err.print(f"[bold red]error:[/] {escape(str(error))}")
         raise SystemExit(2) from None
 
 
+@app.callback()
+def common(
+    context: typer.Context,
+    tables: Annotated[
+        Path | None, typer.Option(help="Folder of own gpus/prices/grids tables, laid over ours.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Cost, energy and carbon per token from measured LLM-serving benchmarks."""
+    # What the commands share; `main` looks for --debug itself, since it must see it early.
+    context.obj = {} if tables is None else {"tables": Scenario(tables=tables).tables}
+
+
 @app.command()
 def report(
+    context: typer.Context,
     notebooks: Annotated[
         list[str] | None, typer.Argument(help="Bundled notebooks by name, or paths. Default: all.")
     ] = None,
-    param: Assignments = None,
+    param: Annotated[
+        list[str] | None, typer.Option("-p", "--param", help="name=value; repeatable.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("build/reports"),
+    workers: Annotated[int, typer.Option(help="Notebooks that run at once.")] = 2,
+    timeout: Annotated[float | None, typer.Option(help="Seconds that a cell may take.")] = None,
 ) -> None:
     """Run notebooks, write their pages and an index, print what they find."""
-    from hetcost.report import render, write_index
+    from hetcost.report import Job, render_many
     from hetcost.resources import notebooks_dir
 
     chosen = notebooks or sorted(path.stem for path in notebooks_dir().glob("*.ipynb"))
-    given = _assigned(param)
-    reports = []
+    given = {**context.obj, **_assigned(param)}
+    jobs = [Job(notebook, given, out, timeout) for notebook in chosen]
+    findings: dict[str, list[str]] = {}
+    failed = 0
+    try:
+        with Progress(console=_err, transient=True) as progress:
+            bar = progress.add_task("reports", total=len(jobs))
+            for done in render_many(jobs, workers=workers):
+                progress.advance(bar)
+                if done.error is None:
+                    findings[str(done.job.notebook)] = done.result.findings
+                elif isinstance(done.error, HetcostError):
+                    failed += 1
+                    _err.print(f"[bold red]failed:[/] {escape(str(done.error))}")
+                else:
+                    raise done.error
+    except KeyboardInterrupt:
+        _err.print(f"interrupted; {len(findings)} of {len(jobs)} reports are finished")
+        raise typer.Exit(_INTERRUPTED) from None
     for notebook in chosen:
-        _err.print(f"running {escape(notebook)} …", style="dim")
-        reports.append(render(notebook, given, out=out))
-    index = write_index(reports, out)
-    for finding in (finding for entry in reports for finding in entry.findings):
-        _out.print(f"• {escape(finding)}")
-    _out.print(f"report: {escape(str(index))}")
+        for finding in findings.get(notebook, []):
+            _out.print(f"• {escape(finding)}")
+    _out.print(f"report: {escape(str(out / 'index.html'))}")
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -94,6 +146,7 @@ def tidy(
 
 @app.command()
 def cost(
+    context: typer.Context,
     runs: Annotated[str, typer.Argument(help="A tidy CSV, or the name of a bundled study.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write all columns to this CSV.")
@@ -102,25 +155,18 @@ def cost(
         list[str] | None,
         typer.Option("-a", "--assume", help="A Scenario field, name=value; repeatable."),
     ] = None,
+    scenario: Annotated[
+        Path | None, typer.Option(help="YAML of Scenario fields; --assume goes over it.")
+    ] = None,
 ) -> None:
     """Add cost, energy and carbon to runs."""
-    evaluated = evaluate(load_runs(runs), Scenario(**_assigned(assume)))
-    shown = [
-        "model",
-        "gpu",
-        "n_gpus",
-        "request_rate_per_s",
-        "usd_per_mtok_out",
-        "usd_per_mtok_all",
-        "site_j_per_tok_out",
-        "op_gco2e_per_mtok_out",
-        "cost_note",
-    ]
-    if output is not None:
+    base = Scenario() if scenario is None else Scenario.from_yaml(scenario)
+    evaluated = evaluate(load_runs(runs), base.but(**{**context.obj, **_assigned(assume)}))
+    if output is None:
+        _print(evaluated[_SHOWN_BY_COST])
+    else:
         write_runs(evaluated, output)
         _out.print(f"{len(evaluated)} runs in {escape(str(output))}")
-    else:
-        _print(evaluated[shown])
 
 
 @app.command()
@@ -148,6 +194,9 @@ def _assigned(assignments: list[str] | None) -> dict[str, Any]:
         if not equals or not name:
             message = f"'{assignment}': write name=value"
             raise AssumptionError(message)
+        if name in given:
+            message = f"{name} is given twice"
+            raise AssumptionError(message)
         given[name] = _mapping(value) if value.startswith("{") else value
     return given
 
@@ -157,12 +206,13 @@ def _mapping(text: str) -> Any:
         read = yaml.safe_load(text)
     except yaml.YAMLError:
         return text
-    return {str(key): value for key, value in read.items()} if isinstance(read, dict) else text
+    is_mapping = isinstance(read, Mapping)
+    return {str(key): value for key, value in read.items()} if is_mapping else text
 
 
 def _print(frame: pd.DataFrame) -> None:
     shown = frame.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.4g}")
-    _out.print(shown, markup=False, highlight=False)
+    _out.print(shown, markup=False)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from hetcost.scenario import Scenario
 Floats = NDArray[np.float64]
 
 _GIVEN = "scenario"
+_PROVENANCE = ["source", "url", "date", "licence", "quality", "origin"]
 _NO_EMBODIED = "embodied carbon: no method in this scenario"
 
 
@@ -26,6 +27,7 @@ class _Known(NamedTuple):
     value: float
     basis: str = ""
     missing: str = ""
+    fact: pd.Series | None = None
 
 
 def evaluate(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
@@ -74,19 +76,7 @@ def with_cost(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFr
     scenario = scenario or Scenario()
     require(runs, ["gpu", "n_gpus", *_rates()], "with_cost")
 
-    def price(gpu: str) -> _Known:
-        if gpu in scenario.usd_per_gpu_h:
-            return _Known(scenario.usd_per_gpu_h[gpu], _GIVEN)
-        fact = reference.price_fact(gpu, scenario.price_class, scenario.price_as_of)
-        wanted = f"{scenario.price_class} price for {gpu} as of {scenario.price_as_of}"
-        if fact is None:
-            return _Known(np.nan, missing=f"no {wanted}")
-        if np.isnan(fact["usd_per_gpu_h"]):
-            bounds = f"{fact['low']:g}-{fact['high']:g} USD/h"
-            return _Known(np.nan, missing=f"only a range ({bounds}) is known as {wanted}")
-        return _Known(fact["usd_per_gpu_h"], f"{scenario.price_class}, {fact['date']}")
-
-    usd_per_gpu_h, basis, missing = _looked_up(runs, price)
+    usd_per_gpu_h, basis, missing = _looked_up(runs, scenario, _price)
     n_gpus, note = _n_gpus(runs, missing)
     usd_per_h = np.asarray(cost.usd_per_h(usd_per_gpu_h, n_gpus))
     added: dict[str, Any] = {
@@ -126,23 +116,8 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     scenario = scenario or Scenario()
     require(runs, ["gpu", "n_gpus", *_rates()], "with_energy")
 
-    def tdp(gpu: str) -> _Known:
-        if gpu in scenario.tdp_w:
-            return _Known(scenario.tdp_w[gpu], f"nameplate, {_GIVEN}")
-        fact = reference.gpu_fact(gpu, "tdp_w")
-        if fact is None:
-            return _Known(np.nan, missing=f"no TDP known for {gpu}")
-        return _Known(fact["value"], f"nameplate, quality {fact['quality']}")
-
-    def pue(gpu: str) -> _Known:
-        if not isinstance(scenario.pue, Mapping):
-            return _Known(scenario.pue)
-        if gpu in scenario.pue:
-            return _Known(scenario.pue[gpu])
-        return _Known(np.nan, missing=f"pue is not given for {gpu}")
-
-    tdp_w, quality, no_tdp = _looked_up(runs, tdp)
-    site_pue, _, no_pue = _looked_up(runs, pue)
+    tdp_w, quality, no_tdp = _looked_up(runs, scenario, _tdp)
+    site_pue, _, no_pue = _looked_up(runs, scenario, _pue)
     n_gpus, note = _n_gpus(runs, _first(no_tdp, no_pue))
     gpu_w = energy.nameplate_gpu_w(tdp_w, n_gpus)
     watts = {"gpu": gpu_w, "it": gpu_w, "site": energy.site_w(gpu_w, site_pue)}
@@ -181,39 +156,113 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     """
     scenario = scenario or Scenario()
     require(runs, [f"site_j_per_tok_{token}" for token in TOKEN_BASES], "with_carbon")
-    intensity, basis = _intensity(scenario)
-    added: dict[str, Any] = {"gco2e_per_kwh": intensity, "grid_basis": basis}
+    grid = _intensity(scenario)
+    added: dict[str, Any] = {"gco2e_per_kwh": grid.value, "grid_basis": grid.basis}
     embodied = np.full(len(runs), np.nan)
     for token in TOKEN_BASES:
         site_j = _floats(runs, f"site_j_per_tok_{token}")
-        operational = carbon.op_gco2e_per_mtok(site_j, intensity)
+        operational = carbon.op_gco2e_per_mtok(site_j, grid.value)
         added[f"op_gco2e_per_mtok_{token}"] = operational
         added[f"emb_gco2e_per_mtok_{token}"] = embodied
         added[f"gco2e_per_mtok_{token}"] = carbon.gco2e_per_mtok(operational, embodied)
     note = np.asarray(runs.get("energy_note", pd.Series("", index=runs.index)), dtype=object)
-    added["carbon_note"] = np.where(note == "", _NO_EMBODIED, note + f"; {_NO_EMBODIED}")
+    always = "; ".join(reason for reason in (grid.missing, _NO_EMBODIED) if reason)
+    added["carbon_note"] = np.where(note == "", always, note + f"; {always}")
     return _with(runs, added)
+
+
+def facts_used(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
+    """List the facts and assumptions that :func:`evaluate` looks up for these runs.
+
+    Parameters
+    ----------
+    runs : Rows with ``gpu``.
+    scenario : Assumptions.
+
+    Returns
+    -------
+    One row per fact: ``entity quantity value unit source url date licence quality origin``. What
+    the scenario gives instead of a table has ``scenario`` as its source.
+
+    Raises
+    ------
+    ColumnError, UnknownNameError
+        As :func:`evaluate`.
+    """
+    scenario = scenario or Scenario()
+    require(runs, ["gpu"], "facts_used")
+    written = runs["gpu"].dropna().unique()
+    cards = sorted({reference.gpu_name(name, tables=scenario.tables) for name in written})
+    price = f"{scenario.price_class}_usd_per_gpu_h"
+    looked_up = [
+        *((card, price, "USD/GPU/h", _price(card, scenario)) for card in cards),
+        *((card, "tdp_w", "W", _tdp(card, scenario)) for card in cards),
+        (scenario.grid_zone, "gco2e_per_kwh", "gCO2e/kWh", _intensity(scenario)),
+    ]
+    columns = ["entity", "quantity", "value", "unit", *_PROVENANCE]
+    rows = []
+    for entity, quantity, unit, known in looked_up:
+        if known.fact is not None:
+            rows.append({name: known.fact[name] for name in columns})
+        elif not known.missing:
+            given = {"entity": entity or "all", "quantity": quantity, "value": known.value}
+            rows.append({**given, "unit": unit, "source": _GIVEN, "origin": _GIVEN})
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _rates() -> list[str]:
     return [f"{token}_tok_per_s" for token in TOKEN_BASES]
 
 
-def _intensity(scenario: Scenario) -> tuple[float, str]:
+def _price(gpu: str, scenario: Scenario) -> _Known:
+    if gpu in scenario.usd_per_gpu_h:
+        return _Known(scenario.usd_per_gpu_h[gpu], _GIVEN)
+    kind, as_of = scenario.price_class, scenario.price_as_of
+    fact = reference.price_fact(gpu, kind, as_of, tables=scenario.tables)
+    wanted = f"{kind} price for {gpu} as of {as_of}"
+    if fact is None:
+        return _Known(np.nan, missing=f"no {wanted}")
+    if np.isnan(fact["value"]):
+        bounds = f"{fact['low']:g}-{fact['high']:g} USD/h"
+        missing = f"only a range ({bounds}) is known as {wanted}"
+        return _Known(np.nan, missing=missing, fact=fact)
+    return _Known(fact["value"], f"{kind}, {fact['date']}", fact=fact)
+
+
+def _tdp(gpu: str, scenario: Scenario) -> _Known:
+    if gpu in scenario.tdp_w:
+        return _Known(scenario.tdp_w[gpu], f"nameplate, {_GIVEN}")
+    fact = reference.gpu_fact(gpu, "tdp_w", tables=scenario.tables)
+    if fact is None:
+        return _Known(np.nan, missing=f"no TDP known for {gpu}")
+    return _Known(fact["value"], f"nameplate, quality {fact['quality']}", fact=fact)
+
+
+def _pue(gpu: str, scenario: Scenario) -> _Known:
+    if not isinstance(scenario.pue, Mapping):
+        return _Known(scenario.pue)
+    if gpu in scenario.pue:
+        return _Known(scenario.pue[gpu])
+    return _Known(np.nan, missing=f"pue is not given for {gpu}")
+
+
+def _intensity(scenario: Scenario) -> _Known:
     if scenario.gco2e_per_kwh is not None:
-        return scenario.gco2e_per_kwh, _GIVEN
-    zone, year = scenario.grid_zone, scenario.grid_year
-    grids = reference.grids()
-    row = grids[(grids["zone"] == zone) & (grids["year"] == year)].iloc[0]
-    return float(row["gco2e_per_kwh"]), f"{zone} {year}, life-cycle"
+        return _Known(scenario.gco2e_per_kwh, _GIVEN)
+    zone, year = str(scenario.grid_zone), int(scenario.grid_year or 0)
+    fact = reference.grid_fact(zone, year, tables=scenario.tables)
+    if fact is None:  # the tables changed under the scenario
+        return _Known(np.nan, missing=f"no carbon intensity of {zone} in {year}")
+    return _Known(fact["value"], f"{zone} {year}, life-cycle", fact=fact)
 
 
 def _looked_up(
-    runs: pd.DataFrame, find: Callable[[str], _Known]
+    runs: pd.DataFrame, scenario: Scenario, find: Callable[[str, Scenario], _Known]
 ) -> tuple[Floats, NDArray[np.object_], NDArray[np.object_]]:
     """Look a figure up once per card; return values, bases and reasons, row by row."""
     codes, names = pd.factorize(runs["gpu"])
-    known = [find(reference.gpu_name(name)) for name in names]
+    cards = [reference.gpu_name(name, tables=scenario.tables) for name in names]
+    known = [find(card, scenario) for card in cards]
     known.append(_Known(np.nan, missing="the run names no GPU"))
     values = np.array([entry.value for entry in known], dtype=np.float64)
     bases = np.array([entry.basis for entry in known], dtype=object)

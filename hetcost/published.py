@@ -7,12 +7,14 @@ from pathlib import Path
 import pandas as pd
 
 from hetcost import reference
-from hetcost.columns import TOKEN_BASES
-from hetcost.formulas.cost import usd_per_run
+from hetcost.columns import TOKEN_BASES, require
+from hetcost.formulas.cost import mtok_per_h, usd_per_run
+from hetcost.formulas.energy import mtok_per_kwh
 from hetcost.impacts import evaluate
 from hetcost.resources import data_dir
 from hetcost.runs import load_runs
 from hetcost.scenario import Scenario
+from hetcost.units import WATTS_PER_KW
 
 _STUDY = "ionet-2025"
 _MODEL = "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"
@@ -62,6 +64,57 @@ def compare_table2() -> pd.DataFrame:
         recomputed=pd.Series(rounded, index=cells.index).astype("float64"),
         agrees=cells["text"] == rounded,
     )
+
+
+def published_table3() -> pd.DataFrame:
+    """Return the study's Table 3 as printed: energy and emissions of its rows 13 and 6.
+
+    Returns
+    -------
+    ``row gpu n_gpus all_tok_per_s mtok_per_h site_kw mtok_per_kwh op_gco2e_per_mtok_all``.
+    """
+    return pd.read_csv(data_dir() / "published" / f"{_STUDY}-table3.csv")
+
+
+def table3(scenario: Scenario) -> pd.DataFrame:
+    """Recompute the study's Table 3 under a scenario.
+
+    Returns
+    -------
+    The columns of :func:`published_table3`, from the runs. [tok/s, Mtok/h, kW, Mtok/kWh,
+    gCO2e/Mtok; input and output tokens]
+    """
+    printed = published_table3()
+    runs = table2_runs().pipe(evaluate, scenario).set_index("row").loc[printed["row"]]
+    return runs.reset_index().assign(
+        mtok_per_h=lambda rows: mtok_per_h(rows["all_tok_per_s"]),
+        site_kw=lambda rows: rows["site_w_load"] / WATTS_PER_KW,
+        mtok_per_kwh=lambda rows: mtok_per_kwh(rows["site_j_per_tok_all"]),
+    )[list(printed.columns)]
+
+
+def at_equal_load(
+    frame: pd.DataFrame, column: str, over: tuple[str, int], under: tuple[str, int]
+) -> pd.DataFrame:
+    """Compare two configurations of one model at every offered load that both were measured at.
+
+    Parameters
+    ----------
+    frame : Evaluated runs of one model; repeats of a load are averaged.
+    column : What to compare.
+    over, under : Card and number of cards of the two.
+
+    Returns
+    -------
+    One row per load: ``request_rate_per_s over under ratio``, the latter ``over / under``.
+    """
+    require(frame, ["gpu", "n_gpus", "request_rate_per_s", column], "at_equal_load")
+    sides = {}
+    for side, (gpu, n_gpus) in {"over": over, "under": under}.items():
+        rows = frame[(frame["gpu"] == gpu) & (frame["n_gpus"] == n_gpus)]
+        sides[side] = rows.groupby("request_rate_per_s")[column].mean()
+    both = pd.DataFrame(sides).dropna().reset_index()
+    return both.assign(ratio=both["over"] / both["under"])
 
 
 def headlines() -> list[str]:

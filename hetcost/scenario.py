@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Self, get_args
+from pathlib import Path
+from typing import Any, Literal, NoReturn, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from hetcost.errors import (
     AssumptionError,
@@ -16,12 +26,35 @@ from hetcost.errors import (
     nearest_first,
     unknown_name,
 )
-from hetcost.reference import gpu_name, grids, prices, study_tdp_w, zone_code
+from hetcost.reference import (
+    gpu_name,
+    grids,
+    price_classes,
+    study_tdp_w,
+    zone_code,
+)
 
 PowerModel = Literal["nameplate"]
 
 _ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "grid_year": "gco2e_per_kwh"}
 _AS_OF = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?")
+
+
+class _Fixed(dict[str, float]):
+    """A mapping that cannot be changed, so that a scenario cannot either."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        message = "a scenario cannot be changed; .but() makes another"
+        raise TypeError(message)
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Fixed, (dict(self),)
 
 
 class Scenario(BaseModel):
@@ -39,6 +72,8 @@ class Scenario(BaseModel):
     power_model : Rung of the power ladder: ``nameplate`` (each board draws its TDP).
     tdp_w : Own board power by card, instead of the table's. [W]
     pue : Power usage effectiveness of the site, one for all or by card. [1]
+    tables : Folder of own ``gpus.csv``, ``gpu_aliases.csv``, ``prices.csv``, ``grids.csv``, laid
+        over the bundled ones.
 
     Raises
     ------
@@ -57,14 +92,15 @@ class Scenario(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    tables: str | None = None  # first: the names in other fields are looked up in it
     price_class: str = "alternative"
     price_as_of: str = "2025-05"
-    usd_per_gpu_h: Mapping[str, float] = {}
+    usd_per_gpu_h: Mapping[str, float] = _Fixed()
     grid_zone: str | None = "EU27"
     grid_year: int | None = 2023
     gco2e_per_kwh: float | None = None
     power_model: PowerModel = "nameplate"
-    tdp_w: Mapping[str, float] = {}
+    tdp_w: Mapping[str, float] = _Fixed()
     pue: float | Mapping[str, float] = 1.0
 
     def __init__(self, **fields: Any) -> None:
@@ -101,12 +137,45 @@ class Scenario(BaseModel):
             pue=1.0,
         )
 
+    @classmethod
+    def from_yaml(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a scenario from a YAML file of fields, as :meth:`to_yaml` writes it.
+
+        Raises
+        ------
+        AssumptionError, UnknownNameError
+            The file is no mapping of fields, or a field is not valid.
+        """
+        try:
+            fields = yaml.safe_load(Path(path).read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            message = f"scenario {os.fspath(path)}: {error}"
+            raise AssumptionError(message) from None
+        if not isinstance(fields, dict):
+            message = f"scenario {os.fspath(path)}: fields and their values belong here"
+            raise AssumptionError(message)
+        return cls(**{str(name): value for name, value in fields.items()})
+
+    def to_yaml(self, path: str | os.PathLike[str]) -> None:
+        """Write every field to a YAML file that :meth:`from_yaml` reads back."""
+        text = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True)
+        Path(path).write_text(text, "utf-8")
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _folder(cls, value: Any) -> str | None:
+        if value is None or value == "":  # a notebook's parameter cannot be None
+            return None
+        if not isinstance(value, (str, os.PathLike)) or not Path(value).is_dir():
+            message = f"tables={value!r}: no such folder"
+            raise AssumptionError(message)
+        return str(Path(value).resolve())
+
     @field_validator("price_class")
     @classmethod
     def _known_price_class(cls, value: str) -> str:
-        classes = prices()["price_class"].unique()
-        if value not in classes:
-            raise unknown_name("price_class", value, classes)
+        if value not in price_classes():
+            raise unknown_name("price_class", value, price_classes())
         return value
 
     @field_validator("price_as_of")
@@ -119,20 +188,22 @@ class Scenario(BaseModel):
 
     @field_validator("usd_per_gpu_h")
     @classmethod
-    def _prices_by_gpu(cls, value: Mapping[str, float]) -> Mapping[str, float]:
-        return _by_gpu("usd_per_gpu_h", value, lambda usd: usd >= 0, "0 or more USD per hour")
+    def _prices_by_gpu(cls, value: Mapping[str, float], info: ValidationInfo) -> _Fixed:
+        return _by_gpu(info, value, lambda usd: usd >= 0, "0 or more USD per hour")
 
     @field_validator("tdp_w")
     @classmethod
-    def _power_by_gpu(cls, value: Mapping[str, float]) -> Mapping[str, float]:
-        return _by_gpu("tdp_w", value, lambda watts: watts > 0, "watts above 0")
+    def _power_by_gpu(cls, value: Mapping[str, float], info: ValidationInfo) -> _Fixed:
+        return _by_gpu(info, value, lambda watts: watts > 0, "watts above 0")
 
     @field_validator("pue")
     @classmethod
-    def _pue_of_site(cls, value: float | Mapping[str, float]) -> float | Mapping[str, float]:
+    def _pue_of_site(
+        cls, value: float | Mapping[str, float], info: ValidationInfo
+    ) -> float | _Fixed:
         valid = "1 or more (site energy per IT energy)"
         if isinstance(value, Mapping):
-            return _by_gpu("pue", value, lambda pue: pue >= 1, valid)
+            return _by_gpu(info, value, lambda pue: pue >= 1, valid)
         return _number("pue", value, lambda pue: pue >= 1, valid)
 
     @field_validator("gco2e_per_kwh")
@@ -160,8 +231,8 @@ class Scenario(BaseModel):
     def _known_intensity(self) -> Self:
         if self.grid_zone is None:
             return self
-        zone = zone_code(self.grid_zone)
-        years = grids().query("zone == @zone")["year"].sort_values()
+        zone = zone_code(self.grid_zone, tables=self.tables)
+        years = grids(self.tables).query("zone == @zone")["year"].sort_values()
         if self.grid_year not in set(years):
             message = (
                 f"grid_year={self.grid_year}: no carbon intensity of {zone} for that year; "
@@ -187,16 +258,16 @@ def _number(field: str, value: float, fits: Callable[[float], bool], valid: str)
 
 
 def _by_gpu(
-    field: str, values: Mapping[str, float], fits: Callable[[float], bool], valid: str
-) -> dict[str, float]:
-    out: dict[str, float] = {}
+    info: ValidationInfo, values: Mapping[str, float], fits: Callable[[float], bool], valid: str
+) -> _Fixed:
+    field, out = str(info.field_name), {}
     for written, value in values.items():
-        gpu = gpu_name(written, field)
+        gpu = gpu_name(written, field, tables=info.data.get("tables"))
         if gpu in out:
             message = f"{field}: '{gpu}' is given twice"
             raise AssumptionError(message)
         out[gpu] = _number(f"{field}[{gpu!r}]", value, fits, valid)
-    return out
+    return _Fixed(out)
 
 
 def _translated(error: ValidationError, model: type[BaseModel]) -> HetcostError:

@@ -20,6 +20,7 @@ for unit in ("USD = [currency]", "tok = [token]", "Mtok = 1e6 tok", "gCO2e = [em
 FORMULAS = {
     ("cost", "usd_per_h"): ({"usd_per_gpu_h": "USD/h", "n_gpus": ""}, "USD/h"),
     ("cost", "usd_per_mtok"): ({"usd_per_h": "USD/h", "tok_per_s": "tok/s"}, "USD/Mtok"),
+    ("cost", "mtok_per_h"): ({"tok_per_s": "tok/s"}, "Mtok/h"),
     ("cost", "usd_per_run"): ({"usd_per_h": "USD/h", "duration_s": "s"}, "USD"),
     ("energy", "nameplate_gpu_w"): ({"tdp_w": "W", "n_gpus": ""}, "W"),
     ("energy", "site_w"): ({"it_w": "W", "pue": ""}, "W"),
@@ -38,6 +39,7 @@ FORMULAS = {
 BY_HAND = {
     "usd_per_h": lambda usd_per_gpu_h, n_gpus: usd_per_gpu_h * n_gpus,
     "usd_per_mtok": lambda usd_per_h, tok_per_s: usd_per_h / tok_per_s,
+    "mtok_per_h": lambda tok_per_s: tok_per_s,
     "usd_per_run": lambda usd_per_h, duration_s: usd_per_h * duration_s,
     "nameplate_gpu_w": lambda tdp_w, n_gpus: tdp_w * n_gpus,
     "site_w": lambda it_w, pue: it_w * pue,

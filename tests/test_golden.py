@@ -50,9 +50,9 @@ def test_table_1():
             stated = row[f"{kind}_usd_per_gpu_h"]
             fact = reference.price_fact(names[row["gpu"]], kind, "2025-05")
             if isinstance(stated, str):
-                assert fact["usd_per_gpu_h"] == float(stated)
+                assert fact["value"] == float(stated)
             elif fact is not None:  # the estimate of 8 to 10 USD is kept as a range
-                assert pd.isna(fact["usd_per_gpu_h"])
+                assert pd.isna(fact["value"])
                 assert (fact["low"], fact["high"], fact["quality"]) == (8.0, 10.0, "D")
 
 

@@ -9,7 +9,7 @@ from conftest import ROOT
 
 FLOORS = [
     {"errors", "units"},
-    {"columns", "resources"},
+    {"columns", "resources", "parallel"},
     {"formulas", "slo"},
     {"reference"},
     {"readers", "scenario"},

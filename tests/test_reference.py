@@ -7,8 +7,9 @@ import pytest
 
 from hetcost import reference, resources
 from hetcost.errors import ReferenceDataError, UnknownNameError
+from hetcost.reference import tables
 
-TABLES = list(reference.UNITS)
+TABLES = list(tables.UNITS)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -88,7 +89,7 @@ def test_zones_go_by_code_and_name(written):
 @pytest.fixture
 def own_data(tmp_path, monkeypatch):
     shutil.copytree(resources.data_dir(), tmp_path / "data")
-    monkeypatch.setattr(reference, "data_dir", lambda: tmp_path / "data")
+    monkeypatch.setattr(tables, "data_dir", lambda: tmp_path / "data")
     return tmp_path / "data" / "reference"
 
 
@@ -131,10 +132,10 @@ def test_a_doubled_row_is_refused(own_data):
 
 
 def test_an_edited_table_is_seen_at_once(own_data):
-    assert reference.price_fact("RTX 4090", "alternative", "2025-05")["usd_per_gpu_h"] == 0.25
+    assert reference.price_fact("RTX 4090", "alternative", "2025-05")["value"] == 0.25
     path = own_data / "prices.csv"
     text = path.read_text("utf-8").replace(
         "RTX 4090,alternative_usd_per_gpu_h,0.25,", "RTX 4090,alternative_usd_per_gpu_h,0.3125,"
     )
     path.write_text(text, "utf-8")
-    assert reference.price_fact("RTX 4090", "alternative", "2025-05")["usd_per_gpu_h"] == 0.3125
+    assert reference.price_fact("RTX 4090", "alternative", "2025-05")["value"] == 0.3125

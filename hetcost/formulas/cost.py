@@ -63,6 +63,32 @@ def usd_per_mtok(usd_per_h: Numeric, tok_per_s: Numeric) -> Numeric:
     return usd_per_h / (SECONDS_PER_HOUR * tok_per_s) * TOKENS_PER_MTOK
 
 
+def mtok_per_h(tok_per_s: Numeric) -> Numeric:
+    r"""Million tokens served in an hour.
+
+    .. math:: N = \frac{3600\,\lambda}{10^6}
+
+    Parameters
+    ----------
+    tok_per_s : Throughput; the result counts the same tokens as this does. [tok/s]
+
+    Returns
+    -------
+    Tokens per hour. [Mtok/h]
+
+    References
+    ----------
+    .. [1] A. Ribeiro de Almeida, AIBC 2025, doi:10.1145/3775043.3775047, table 3.
+
+    Examples
+    --------
+    >>> round(mtok_per_h(3011.13), 2)
+    10.84
+    """
+    at_least(0, tok_per_s=tok_per_s)
+    return tok_per_s * SECONDS_PER_HOUR / TOKENS_PER_MTOK
+
+
 def usd_per_run(usd_per_h: Numeric, duration_s: Numeric) -> Numeric:
     r"""Rent of a configuration for as long as one benchmark run takes.
 

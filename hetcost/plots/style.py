@@ -60,11 +60,11 @@ def gpu_colour(gpu: str) -> str:
     return GPU_COLOURS.get(gpu, OTHER_COLOUR)
 
 
-def axes(ax: Axes | None) -> Axes:
+def axes(ax: Axes | None, height_in: float = 5.4) -> Axes:
     """Return the Axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    _, ax = plt.subplots(figsize=(9.0, 5.4), layout="constrained")
+    _, ax = plt.subplots(figsize=(9.0, height_in), layout="constrained")
     return ax
 
 
@@ -160,8 +160,8 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
     return [bottom + index * gap for index, bottom in enumerate(bottoms)]
 
 
-def finish(ax: Axes, title: str | None) -> Axes:
-    """Give an Axes the common look and its title, and return it."""
+def finish(ax: Axes, title: str | None, title_in: float | None = None) -> Axes:
+    """Give an Axes the common look and its title, broken to a width in inches; return it."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(color=FAINT, labelcolor=INK, labelsize=TEXT_PT - 1)
@@ -170,7 +170,7 @@ def finish(ax: Axes, title: str | None) -> Axes:
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set(color=INK, fontsize=TEXT_PT)
     if title:
-        text = wrapped(title, ax)
+        text = wrapped(title, ax, title_in)
         ax.set_title(text, loc="left", fontsize=TITLE_PT, fontweight="bold", color=INK, pad=12)
     literal(ax)
     return ax
@@ -187,7 +187,7 @@ def short(model: str) -> str:
     return model.rsplit("/", 1)[-1]
 
 
-def wrapped(text: str, ax: Axes) -> str:
+def wrapped(text: str, ax: Axes, width_in: float | None = None) -> str:
     """Break a title so that it fits the width of its Axes, at about 11 letters an inch."""
-    width_in = ax.bbox.width / ax.figure.dpi
+    width_in = width_in or ax.bbox.width / ax.figure.dpi
     return textwrap.fill(text, max(20, int(width_in * 11)))

@@ -1,7 +1,8 @@
-"""What a notebook leaves behind: figures, tables, sentences.
+"""What a notebook leaves behind: figures, tables, sentences, sources.
 
-They go to the folder of the report that runs the notebook (``HETCOST_REPORT_DIR``), or, when
-somebody works in the notebook, to ``figures/`` beside ``notebooks/``.
+They go to the folder of the report that runs the notebook (``HETCOST_REPORT_DIR``), and are
+noted there in ``RECORD``. When somebody works in the notebook, figures go to ``figures/`` beside
+``notebooks/`` (else below the working directory), and nothing else is written.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +27,19 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
 REPORT_DIR = "HETCOST_REPORT_DIR"
-FIGURES, TABLES, FINDINGS = "figures", "tables", "findings.json"
+RECORD = "record.json"
+FIGURES, TABLES, FINDINGS, SOURCES = "figures", "tables", "findings", "sources"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _DPI = 160
+_WIDTH_PX = 900
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def save_figure(figure: Figure, name: str) -> None:
-    """Save a figure as ``NAME.png`` and ``NAME.svg``; the same figure gives the same bytes.
+    """Save a figure as ``NAME.png`` and ``NAME.svg``, show it, and close it.
+
+    The same figure gives the same bytes. Its title is the picture's alternative text.
 
     Parameters
     ----------
@@ -46,13 +51,21 @@ def save_figure(figure: Figure, name: str) -> None:
     ReportError
         The name is none.
     """
-    from matplotlib import rc_context
+    from IPython.display import Image, display
+    from matplotlib import pyplot, rc_context
 
-    folder = _folder(FIGURES)
     _check_name(name)
-    figure.savefig(folder / f"{name}.png", dpi=_DPI, metadata={"Software": None})
+    folder = _folder(FIGURES)
+    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    figure.savefig(png, dpi=_DPI, metadata={"Software": None})
+    figure.set_layout_engine("none")  # the layout is found; the second drawing keeps it
     with rc_context({"svg.hashsalt": name}):
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        figure.savefig(svg, metadata={"Date": None})
+    pyplot.close(figure)
+    title = figure.get_suptitle() or next((ax.get_title(loc="left") for ax in figure.axes), "")
+    text = " ".join(title.split()) or name
+    display(Image(png.read_bytes(), width=_WIDTH_PX, alt=text))  # type: ignore[no-untyped-call]
+    _note(FIGURES, {"png": f"{FIGURES}/{png.name}", "svg": f"{FIGURES}/{svg.name}", "title": text})
 
 
 def save_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -78,6 +91,7 @@ def save_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
             safe[column] = safe[column].map(_no_formula)
         path = _folder(TABLES) / f"{name}.csv"
         safe.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
+        _note(TABLES, f"{TABLES}/{path.name}")
     return table
 
 
@@ -95,22 +109,10 @@ def show_table(table: pd.DataFrame, name: str) -> Styler:
     taken as markup.
     """
     save_table(table, name)
-    headings = {column: html.escape(label(str(column))) for column in table.columns}
-    shown: dict[Any, Any] = {
-        headings[column]: _formatter(table[column]) for column in table.columns
-    }
-    return table.rename(columns=headings).style.hide(axis="index").format(shown)
-
-
-def _formatter(column: pd.Series) -> Callable[[Any], str]:
-    """Write a column's numbers with one number of decimals: four digits of a typical value."""
-    if not pd.api.types.is_float_dtype(column):
-        return lambda value: "–" if pd.isna(value) else html.escape(str(value))
-    sizes = column.abs()[column.notna() & (column != 0)]
-    typical = 1.0 if sizes.empty else float(sizes.median())
-    whole = bool((column.dropna() % 1 == 0).all())
-    decimals = 0 if whole else min(max(3 - math.floor(math.log10(typical)), 0), 8)
-    return lambda value: "–" if pd.isna(value) else f"{value:,.{decimals}f}"
+    headings: dict[Any, str] = {column: html.escape(label(str(column))) for column in table}
+    shown: dict[Any, Any] = {headings[column]: _formatter(table[column]) for column in table}
+    styled = table.rename(columns=headings).style.hide(axis="index").format(shown)
+    return styled.set_uuid(name)
 
 
 def say(sentence: str) -> None:
@@ -123,12 +125,37 @@ def say(sentence: str) -> None:
     from IPython.display import display
 
     shown = f'<p class="finding">{html.escape(sentence)}</p>'
-    data = {"text/html": shown, "text/plain": sentence}
-    display(data, raw=True)  # type: ignore[no-untyped-call]
+    display({"text/html": shown, "text/plain": sentence}, raw=True)  # type: ignore[no-untyped-call]
+    _note(FINDINGS, sentence)
+
+
+def cite(facts: pd.DataFrame) -> None:
+    """Let the report list the facts that its numbers rest on.
+
+    Parameters
+    ----------
+    facts : As :func:`hetcost.facts_used` returns them.
+    """
+    for fact in facts.astype(object).where(facts.notna(), None).to_dict("records"):
+        _note(SOURCES, fact)
+
+
+def read_record(folder: Path) -> Mapping[str, list[Any]]:
+    """Return what was noted in a report's folder, by kind."""
+    kinds: dict[str, list[Any]] = {kind: [] for kind in (FIGURES, TABLES, FINDINGS, SOURCES)}
+    path = folder / RECORD
+    if path.exists():
+        for line in path.read_text("utf-8").splitlines():
+            kind, entry = json.loads(line)
+            if entry not in kinds[kind]:
+                kinds[kind].append(entry)
+    return kinds
+
+
+def _note(kind: str, entry: Any) -> None:
     if REPORT_DIR in os.environ:
-        path = Path(os.environ[REPORT_DIR]) / FINDINGS
-        findings = json.loads(path.read_text("utf-8")) if path.exists() else []
-        path.write_text(json.dumps([*findings, sentence], ensure_ascii=False, indent=1), "utf-8")
+        with (Path(os.environ[REPORT_DIR]) / RECORD).open("a", encoding="utf-8") as record:
+            record.write(json.dumps([kind, entry], ensure_ascii=True) + "\n")
 
 
 def _folder(kind: str) -> Path:
@@ -136,6 +163,17 @@ def _folder(kind: str) -> Path:
     folder = Path(root) / kind if root else (checkout_root() or Path.cwd()) / kind
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def _formatter(column: pd.Series) -> Callable[[Any], str]:
+    """Write a column's numbers with one number of decimals: four digits of a typical value."""
+    if not pd.api.types.is_float_dtype(column):
+        return lambda value: "–" if pd.isna(value) else html.escape(str(value))
+    sizes = column.abs()[column.notna() & (column != 0)]
+    typical = 1.0 if sizes.empty else float(sizes.median())
+    whole = bool((column.dropna() % 1 == 0).all())
+    decimals = 0 if whole else min(max(3 - math.floor(math.log10(typical)), 0), 8)
+    return lambda value: "–" if pd.isna(value) else f"{value:,.{decimals}f}"
 
 
 def _check_name(name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,12 @@ def notebook_page(node: Any, provenance: str) -> str:
     return str(body)
 
 
-def index_page(reports: Sequence[Any], provenance: str) -> str:
-    """Write the index: a card per report with findings, first figure, parameters, files."""
+def index_page(
+    reports: Sequence[Any], sources: Sequence[Mapping[str, Any]], provenance: str
+) -> str:
+    """Write the index: a card per report, the sources of all of them, a footer."""
     page = _environment().get_template("index.html.j2")
-    return page.render(reports=reports, provenance=provenance, style=_style())
+    return page.render(reports=reports, sources=sources, provenance=provenance, style=_style())
 
 
 @cache

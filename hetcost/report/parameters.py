@@ -1,12 +1,22 @@
-"""Parameters of a notebook: what it takes, and whether what was given fits."""
+"""Parameters of a notebook: what it takes, and whether what was given fits.
+
+The ``parameters`` cell is read as Python, so that what papermill's own inspection does not see
+(unions, a ``#`` in a string, two assignments on a line, calls) is seen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import datetime as dt
+import io
+import os
+import tokenize
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import papermill
+import nbformat
+import numpy as np
 import yaml
 
 from hetcost.errors import ReportError, unknown_name
@@ -19,7 +29,9 @@ _TYPES: Mapping[str, type] = {
     "bool": bool,
     "list": list,
     "dict": dict,
+    "None": type(None),
 }
+_NO_TYPE = "Any"
 
 
 class Parameter(NamedTuple):
@@ -36,7 +48,7 @@ def notebook_path(notebook: str | Path) -> Path:
 
     Raises
     ------
-    ReportError
+    ReportError, UnknownNameError
         There is no such notebook.
     """
     path = Path(notebook)
@@ -60,7 +72,8 @@ def inspect(notebook: str | Path) -> list[Parameter]:
 
     Returns
     -------
-    Name, type, default (as written) and help of each.
+    Name, type (as annotated, else that of the default), default (as written) and help (the
+    comment behind it) of each.
 
     Raises
     ------
@@ -69,16 +82,12 @@ def inspect(notebook: str | Path) -> list[Parameter]:
     """
     path = notebook_path(notebook)
     try:
-        found = papermill.inspect_notebook(escaped(path))
-    except Exception as error:
-        message = f"{path.name}: not a notebook: {error}"
+        node = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+        sources = [c.source for c in node.cells if "parameters" in c.metadata.get("tags", [])]
+        return [parameter for source in sources for parameter in _parameters(source)]
+    except (OSError, ValueError, KeyError, AttributeError, SyntaxError) as error:
+        message = f"{path.name}: not a notebook whose parameters can be read: {error}"
         raise ReportError(message) from None
-    return [
-        Parameter(
-            name, str(entry["inferred_type_name"]), str(entry["default"]), str(entry["help"] or "")
-        )
-        for name, entry in found.items()
-    ]
 
 
 def fitting(notebook: str | Path, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,7 +96,8 @@ def fitting(notebook: str | Path, given: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     notebook : As for :func:`inspect`.
-    given : Values by name; text is read as the declared type (lists and dicts as YAML).
+    given : Values by name; text is read as the declared type (lists and dicts as YAML). Tuples
+        become lists, paths and dates text, since a notebook takes nothing else.
 
     Raises
     ------
@@ -101,30 +111,76 @@ def fitting(notebook: str | Path, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise unknown_name(what, name, known)
-    return {name: _as_type(known[name], value) for name, value in given.items()}
+    return {name: _as_declared(known[name], value) for name, value in given.items()}
 
 
-def _as_type(parameter: Parameter, value: Any) -> Any:
-    wanted = _TYPES.get(parameter.type.partition("[")[0])
-    if wanted is None or wanted is str:
-        read = value
-    elif isinstance(value, str):
-        read = _number_or_yaml(wanted, value)
-    else:
-        read = float(value) if wanted is float and type(value) is int else value
-    if wanted is not None and type(read) is not wanted:
-        message = f"parameter {parameter.name}={value!r} is not of type {parameter.type}"
-        raise ReportError(message)
-    return read
+def _parameters(source: str) -> Iterator[Parameter]:
+    comments = {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    for statement in ast.parse(source).body:
+        targets: list[ast.expr]
+        if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            targets, value = [statement.target], statement.value
+            annotation = ast.unparse(statement.annotation)
+        elif isinstance(statement, ast.Assign):
+            targets, value = statement.targets, statement.value
+            annotation = _type_of(value)
+        else:
+            continue
+        default = ast.get_source_segment(source, value) or ""
+        for target in targets:
+            if isinstance(target, ast.Name):
+                comment = comments.get(statement.end_lineno or 0, "")
+                yield Parameter(target.id, annotation, default, comment)
 
 
-def _number_or_yaml(wanted: type, text: str) -> Any:
+def _type_of(default: ast.expr) -> str:
     try:
-        return wanted(text) if wanted in (int, float) else yaml.safe_load(text)
+        kind = type(ast.literal_eval(default))
+    except ValueError:
+        return _NO_TYPE
+    return "None" if kind is type(None) else kind.__name__
+
+
+def _as_declared(parameter: Parameter, value: Any) -> Any:
+    plain = _plain(parameter.name, value)
+    declared = [part.partition("[")[0].strip() for part in parameter.type.split("|")]
+    kinds = [_TYPES[name] for name in declared if name in _TYPES]
+    if not kinds or type(plain) in kinds:
+        return plain
+    for kind in kinds:
+        read = _read(kind, plain) if isinstance(plain, str) else plain
+        if kind is float and type(read) is int:
+            read = float(read)
+        if type(read) is kind:
+            return read
+    message = f"parameter {parameter.name}={value!r} is not of type {parameter.type}"
+    raise ReportError(message)
+
+
+def _read(kind: type, text: str) -> Any:
+    try:
+        return kind(text) if kind in (int, float) else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return text
 
 
-def escaped(path: Path) -> str:
-    """Papermill formats paths with the parameters; a brace in a path is not one of them."""
-    return str(path).replace("{", "{{").replace("}", "}}")
+def _plain(name: str, value: Any) -> Any:
+    """Turn a value into what a notebook takes: text, numbers, flags, None, lists and dicts."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, entry) for key, entry in value.items()}
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    message = f"parameter {name}: a {type(value).__name__} cannot be passed to a notebook"
+    raise ReportError(message)

@@ -1,38 +1,39 @@
-"""Execute notebooks and write the report: pages, index, manifest."""
+"""Execute notebooks and write their pages, figures and tables."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import re
-import shutil
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import papermill
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from hetcost import __version__
 from hetcost.errors import ReportError
-from hetcost.report.outputs import FIGURES, FINDINGS, REPORT_DIR, TABLES
-from hetcost.report.pages import index_page, notebook_page
-from hetcost.report.parameters import escaped, fitting, notebook_path
-from hetcost.resources import checkout_root, data_dir
+from hetcost.report import outputs
+from hetcost.report.kernels import KERNEL, manager_for, warn_of_a_foreign_kernelspec
+from hetcost.report.pages import notebook_page
+from hetcost.report.parameters import fitting, notebook_path
+from hetcost.report.provenance import provenance_line, sha256
 
-MANIFEST = "manifest.json"
+CARD = "report.json"
+_LOCK = ".lock"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 _LONGEST_NAME = 80
+_INJECTED = "injected-parameters"
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """A report on disk; paths are relative to the output folder.
+    """A report on disk; paths are relative to its folder.
 
     Attributes
     ----------
@@ -41,9 +42,11 @@ class Rendered:
     notebook : File name of the notebook.
     notebook_sha256 : Hash of the notebook before it ran.
     parameters : What was given; the defaults stand in the executed copy.
-    findings : Sentences that the notebook said.
     page, executed : HTML and executed notebook.
-    figures, tables : PNG, SVG and CSV files.
+    findings : Sentences that the notebook said.
+    figures : ``png``, ``svg`` and ``title`` of each figure.
+    tables : CSV files.
+    sources : Facts that the notebook cited.
     """
 
     name: str
@@ -51,11 +54,12 @@ class Rendered:
     notebook: str
     notebook_sha256: str
     parameters: dict[str, Any]
+    page: str
+    executed: str
     findings: list[str] = field(default_factory=list)
-    page: str = ""
-    executed: str = ""
-    figures: list[str] = field(default_factory=list)
+    figures: list[dict[str, str]] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
+    sources: list[dict[str, Any]] = field(default_factory=list)
 
 
 def render(
@@ -63,6 +67,7 @@ def render(
     parameters: Mapping[str, Any] | None = None,
     *,
     out: str | Path = "build/reports",
+    timeout: float | None = None,
 ) -> Rendered:
     """Execute a notebook and write its page, figures and tables.
 
@@ -70,7 +75,9 @@ def render(
     ----------
     notebook : Name of a bundled notebook, or the path of one (whose code will run).
     parameters : Values by name, checked against the notebook's ``parameters`` cell.
-    out : Folder to write to; the report gets a folder of its own in it.
+    out : Folder to write to; the report gets a folder of its own in it. An older report of the
+        same name gives way; files that hetcost did not write stay.
+    timeout : Seconds that a single cell may take; no limit if None.
 
     Returns
     -------
@@ -79,113 +86,135 @@ def render(
     Raises
     ------
     UnknownNameError, ReportError
-        A parameter that the notebook does not have or of the wrong type; a cell that fails
-        (the partly executed notebook is kept, its path is in the message).
+        A parameter that the notebook does not have or of the wrong type; a folder that cannot be
+        written; another process that writes the same report; a cell that fails or takes too long,
+        a kernel that dies (the partly executed notebook is kept, its path is in the message).
     """
     source = notebook_path(notebook)
     given = fitting(source, parameters or {})
-    name = _folder_name(source.stem, given)
-    folder = _fresh_folder(Path(out), name)
+    warn_of_a_foreign_kernelspec()
+    folder = Path(out).resolve() / _folder_name(source.stem, given)
     executed = folder / f"{source.stem}.ipynb"
-    try:
-        with _environment(folder):
-            node = papermill.execute_notebook(
-                escaped(source),
-                escaped(executed),
-                parameters=given,
-                cwd=str(folder),
-                progress_bar=False,
-                log_output=False,
-            )
-    except PapermillExecutionError as error:
-        message = (
-            f"{source.name}, cell {error.cell_index}: {error.ename}: {error.evalue}\n"
-            f"the partly executed notebook is {executed}"
-        )
-        raise ReportError(message) from None
     page = folder / f"{source.stem}.html"
-    page.write_text(notebook_page(node, _provenance_line()), "utf-8")
-    findings = folder / FINDINGS
-    rendered = Rendered(
-        name=name,
-        title=_title(node, source.stem),
-        notebook=source.name,
-        notebook_sha256=_sha256(source),
-        parameters=given,
-        findings=json.loads(findings.read_text("utf-8")) if findings.exists() else [],
-        page=f"{name}/{page.name}",
-        executed=f"{name}/{executed.name}",
-        figures=_listed(folder, FIGURES),
-        tables=_listed(folder, TABLES),
-    )
-    findings.unlink(missing_ok=True)
+    try:
+        with _own_folder(folder):
+            node = _execute(source, executed, given, timeout)
+            page.write_text(notebook_page(node, provenance_line()), "utf-8")
+            record = outputs.read_record(folder)
+            rendered = Rendered(
+                name=folder.name,
+                title=_title(node, source.stem),
+                notebook=source.name,
+                notebook_sha256=sha256(source),
+                parameters=given,
+                page=page.name,
+                executed=executed.name,
+                findings=record[outputs.FINDINGS],
+                figures=record[outputs.FIGURES],
+                tables=record[outputs.TABLES],
+                sources=record[outputs.SOURCES],
+            )
+            card = json.dumps(asdict(rendered), indent=1, ensure_ascii=True)
+            (folder / CARD).write_text(card + "\n", "utf-8")
+    except OSError as error:
+        message = f"cannot write to {folder}: {error.strerror or error}"
+        raise ReportError(message) from None
     return rendered
 
 
-def write_index(reports: Sequence[Rendered], out: str | Path = "build/reports") -> Path:
-    """Write ``index.html`` and ``manifest.json`` over reports, and return the index.
+def read_card(folder: Path) -> Rendered | None:
+    """Return the report in a folder, if there is a finished one."""
+    try:
+        return Rendered(**json.loads((folder / CARD).read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
 
-    The manifest states version, commit, time, the SHA-256 of every bundled table, and each
-    report's parameters, findings and files.
-    """
-    root = Path(out)
-    manifest = {
-        "schema_version": 1,
-        "hetcost_version": __version__,
-        "commit": _commit(),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "inputs": {
-            path.relative_to(data_dir()).as_posix(): _sha256(path)
-            for path in sorted(data_dir().rglob("*"))
-            if path.suffix in (".csv", ".yaml")
-        },
-        "reports": [asdict(report) for report in reports],
-    }
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False)
-    (root / MANIFEST).write_text(text + "\n", "utf-8")
-    index = root / "index.html"
-    index.write_text(index_page(reports, _provenance_line()), "utf-8")
-    return index
+
+def _execute(source: Path, executed: Path, given: dict[str, Any], timeout: float | None) -> Any:
+    where = f"the partly executed notebook is {executed}"
+    try:
+        node = papermill.execute_notebook(
+            _escaped(source),
+            _escaped(executed),
+            parameters=given,
+            kernel_name=KERNEL,
+            language="python",
+            kernel_manager_class=manager_for(executed.parent),
+            execution_timeout=timeout,
+            cwd=str(executed.parent),
+            progress_bar=False,
+            log_output=False,
+            record_timing=False,
+            coalesce_streams=True,
+        )
+    except PapermillExecutionError as error:
+        what = f"cell {error.cell_index}: {error.ename}: {error.evalue}"
+        message = f"{source.name}, {what}\n{where}"
+        raise ReportError(message) from None
+    except CellTimeoutError:
+        message = f"{source.name}: a cell took longer than {timeout:g} s\n{where}"
+        raise ReportError(message) from None
+    except DeadKernelError:
+        message = f"{source.name}: the kernel died\n{where}"
+        raise ReportError(message) from None
+    _settle(node, source, executed)
+    executed.write_text(papermill.iorw.nbformat.writes(node) + "\n", "utf-8")
+    return node
+
+
+def _settle(node: Any, source: Path, executed: Path) -> None:
+    """Leave nothing in an executed notebook that differs from run to run, but its time stamps."""
+    for cell in node.cells:
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)
+        if _INJECTED in cell.metadata.get("tags", []):
+            cell.id = _INJECTED
+    node.metadata.papermill.update(input_path=source.name, output_path=executed.name)
 
 
 def _folder_name(stem: str, parameters: Mapping[str, Any]) -> str:
     """Name a report's folder after notebook and parameters; never a path, never two alike."""
     pairs = "--".join(f"{name}={value}" for name, value in sorted(parameters.items()))
     wanted = f"{stem}--{pairs}" if pairs else stem
-    safe = _UNSAFE.sub("_", wanted)[:_LONGEST_NAME]
+    safe = _UNSAFE.sub("_", wanted)[:_LONGEST_NAME].lstrip(".") or "_"
     if safe == wanted:
         return safe
     return f"{safe}-{hashlib.sha256(wanted.encode()).hexdigest()[:8]}"
 
 
-def _fresh_folder(out: Path, name: str) -> Path:
-    """Make the report's folder; an older report of that name gives way, other files do not."""
-    folder = (out / name).resolve()
-    try:
-        for old in (FIGURES, TABLES):
-            shutil.rmtree(folder / old, ignore_errors=True)
-        (folder / FINDINGS).unlink(missing_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot write to {out}: {error.strerror}"
-        raise ReportError(message) from None
-    return folder
-
-
 @contextmanager
-def _environment(folder: Path) -> Iterator[None]:
-    """Tell the kernel where the report goes; keep it quiet and its figures in the background."""
-    told = {REPORT_DIR: str(folder), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def _own_folder(folder: Path) -> Iterator[None]:
+    """Hold a report's folder for this process, cleared of what an older report left there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"another process is writing {folder}"
+            raise ReportError(message) from None
+        try:
+            _clear(folder)
+            yield
+        finally:
+            (folder / outputs.RECORD).unlink(missing_ok=True)
+            (folder / _LOCK).unlink(missing_ok=True)
+
+
+def _clear(folder: Path) -> None:
+    old = read_card(folder)
+    (folder / CARD).unlink(missing_ok=True)
+    (folder / outputs.RECORD).unlink(missing_ok=True)
+    if old is None:
+        return
+    files = [old.page, old.executed, *old.tables]
+    files += [figure[kind] for figure in old.figures for kind in ("png", "svg")]
+    for file in files:
+        path = (folder / file).resolve()
+        if folder in path.parents:
+            path.unlink(missing_ok=True)
+    for kind in (outputs.FIGURES, outputs.TABLES):
+        with suppress(OSError):  # not empty: somebody else's files, or not there
+            (folder / kind).rmdir()
 
 
 def _title(node: Any, stem: str) -> str:
@@ -195,32 +224,6 @@ def _title(node: Any, stem: str) -> str:
     return stem.replace("_", " ").capitalize()
 
 
-def _listed(folder: Path, kind: str) -> list[str]:
-    return [f"{folder.name}/{kind}/{path.name}" for path in sorted((folder / kind).glob("*"))]
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _commit() -> str | None:
-    root = checkout_root()
-    if root is None or shutil.which("git") is None:
-        return None
-    asked = [
-        "git",
-        "-C",
-        str(root),
-        "describe",
-        "--always",
-        "--abbrev=12",
-        "--dirty",
-        "--exclude=*",
-    ]
-    answer = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None
-
-
-def _provenance_line() -> str:
-    commit = _commit()
-    return f"hetcost {__version__}" + (f", commit {commit}" if commit else "")
+def _escaped(path: Path) -> str:
+    """Papermill formats paths with the parameters; a brace in a path is not one of them."""
+    return os.fspath(path).replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,87 @@
+"""Map jobs over any ``concurrent.futures`` executor, one result or error at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from hetcost.errors import AssumptionError
+
+
+class Done(NamedTuple):
+    """A finished job: its result, or the error that ended it."""
+
+    job: Any
+    result: Any = None
+    error: Exception | None = None
+
+
+def run_jobs(
+    function: Callable[[Any], Any],
+    jobs: Iterable[Any],
+    *,
+    workers: int = 2,
+    executor: Executor | None = None,
+) -> Iterator[Done]:
+    """Call a function on every job, and yield each as it finishes.
+
+    Parameters
+    ----------
+    function : A function that worker processes can import.
+    jobs : Its arguments.
+    workers : Processes; with one worker, or one job, everything runs in this process.
+    executor : Any ``concurrent.futures`` executor, instead of processes of our own. It is not
+        shut down.
+
+    Yields
+    ------
+    Every job with its result or error, in the order in which they finish. When the iteration is
+    left early, or interrupted, jobs that have not begun are cancelled.
+
+    Raises
+    ------
+    AssumptionError
+        `workers` is not 1 or more.
+    """
+    if workers < 1:
+        message = f"workers={workers}: valid values are 1 or more"
+        raise AssumptionError(message)
+    todo = list(jobs)
+    if executor is None and min(workers, len(todo)) <= 1:
+        yield from (_call(function, job) for job in todo)
+        return
+    pool = executor or _pool(min(workers, len(todo)))
+    futures: dict[Future[Any], Any] = {}
+    try:
+        for job in todo:
+            futures[pool.submit(function, job)] = job
+        for future in as_completed(futures):
+            yield _outcome(futures[future], future)
+    finally:
+        for future in futures:
+            future.cancel()
+        if executor is None:
+            pool.shutdown(cancel_futures=True)
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    # A fork of a process with threads may hang; a fork server starts clean and stays cheap.
+    return ProcessPoolExecutor(workers, mp_context=get_context("forkserver"))
+
+
+def _call(function: Callable[[Any], Any], job: Any) -> Done:
+    try:
+        return Done(job, function(job))
+    except Exception as error:
+        return Done(job, error=error)
+
+
+def _outcome(job: Any, future: Future[Any]) -> Done:
+    error = future.exception()
+    if error is None:
+        return Done(job, future.result())
+    if isinstance(error, Exception):
+        return Done(job, error=error)
+    raise error

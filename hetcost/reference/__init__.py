@@ -1,0 +1,173 @@
+"""Facts of the world with their sources: cards, prices, grids; and the names they go by.
+
+Every table in ``data/reference`` has one fact per row. Where several rows state the same
+fact, the best quality wins (A, B, C, D), then the order in the table; rows of quality X are
+known to be wrong and are kept so that published figures can be rebuilt.
+"""
+
+from __future__ import annotations
+
+import calendar
+
+import pandas as pd
+
+from hetcost.reference.names import gpu_name, zone_code
+from hetcost.reference.tables import GRID_QUANTITY, PRICE_SUFFIX, UNITS, Tables, best, facts
+
+__all__ = [
+    "best",
+    "facts",
+    "gpu_fact",
+    "gpu_name",
+    "gpus",
+    "grid_fact",
+    "grids",
+    "last_day",
+    "price_classes",
+    "price_fact",
+    "prices",
+    "study_tdp_w",
+    "zone_code",
+]
+
+STUDY = "A. Ribeiro de Almeida, AIBC 2025, doi:10.1145/3775043.3775047"
+
+
+def gpus(tables: Tables = None) -> pd.DataFrame:
+    """Return one row per card, one column per quantity: the best-sourced value of each.
+
+    Parameters
+    ----------
+    tables : Folder of a user's own tables.
+
+    Returns
+    -------
+    Index ``gpu``; columns ``vendor tier form_factor tdp_w idle_w memory_gb bandwidth_gb_per_s
+    fp16_tflop_per_s die_mm2`` (W, GB, GB/s, dense TFLOP/s, mm²); NaN where no source was found.
+
+    Examples
+    --------
+    >>> gpus().loc["H100 PCIe 80GB", "tdp_w"]
+    np.float64(350.0)
+    """
+    rows = best(facts("gpus", tables))
+    wide = rows.pivot(index="entity", columns="quantity", values="value")
+    wide = wide.reindex(columns=list(UNITS["gpus"]), index=rows["entity"].unique())
+    for quantity, unit in UNITS["gpus"].items():
+        if unit != "text":
+            wide[quantity] = wide[quantity].astype("float64")
+    return wide.rename_axis(index="gpu", columns=None)
+
+
+def gpu_fact(gpu: str, quantity: str, *, tables: Tables = None) -> pd.Series | None:
+    """Return the best-sourced row on a card's quantity, its ``value`` a float; None if unknown."""
+    rows = facts("gpus", tables)
+    rows = best(rows[(rows["entity"] == gpu) & (rows["quantity"] == quantity)])
+    return None if rows.empty else _with_number(rows.iloc[0])
+
+
+def study_tdp_w() -> dict[str, float]:
+    """Return the board power that the published study assumed, by card, in W."""
+    rows = facts("gpus")
+    rows = rows[(rows["quantity"] == "tdp_w") & (rows["source"] == STUDY)]
+    return dict(zip(rows["entity"], rows["value"].astype(float), strict=True))
+
+
+def prices(tables: Tables = None) -> pd.DataFrame:
+    """Return every rental price.
+
+    Parameters
+    ----------
+    tables : Folder of a user's own tables.
+
+    Returns
+    -------
+    ``gpu price_class usd_per_gpu_h low high date source url licence quality note origin``, one
+    row per card, class, date and source. [USD per GPU and hour]
+    """
+    rows = facts("prices", tables)
+    out = rows.assign(
+        price_class=rows["quantity"].str.removesuffix(PRICE_SUFFIX),
+        usd_per_gpu_h=pd.to_numeric(rows["value"].where(rows["value"] != "")),
+    )
+    lead = ["gpu", "price_class", "usd_per_gpu_h", "low", "high", "date"]
+    return out.rename(columns={"entity": "gpu"})[lead + _PROVENANCE]
+
+
+def price_classes() -> list[str]:
+    """Return the kinds of provider that prices are known of."""
+    return [quantity.removesuffix(PRICE_SUFFIX) for quantity in UNITS["prices"]]
+
+
+def price_fact(
+    gpu: str, price_class: str, as_of: str, *, tables: Tables = None
+) -> pd.Series | None:
+    """Return the newest row on a card's price that is not later than a date.
+
+    A date of a month or a year counts as that period's last day. ``value`` is a float, NaN
+    where only ``low`` and ``high`` are known. None where there is no such row.
+    """
+    rows = facts("prices", tables)
+    wanted = (rows["entity"] == gpu) & (rows["quantity"] == f"{price_class}{PRICE_SUFFIX}")
+    rows = rows[wanted & (rows["quality"] != "X")]
+    ends = rows["date"].map(last_day)
+    rows, ends = rows[ends <= last_day(as_of)], ends[ends <= last_day(as_of)]
+    if rows.empty:
+        return None
+    newest = rows[ends == ends.max()].sort_values("quality", kind="stable")
+    return _with_number(newest.iloc[0])
+
+
+def grids(tables: Tables = None) -> pd.DataFrame:
+    """Return the best-sourced carbon intensity per zone and year.
+
+    Parameters
+    ----------
+    tables : Folder of a user's own tables.
+
+    Returns
+    -------
+    ``zone name year gco2e_per_kwh low high source url licence quality note origin``; life-cycle
+    factors, annual mean. [gCO2e/kWh]
+    """
+    rows = facts("grids", tables)
+    values = best(rows[rows["quantity"] == GRID_QUANTITY], ("entity", "date"))
+    names = rows[rows["quantity"] == "name"].drop_duplicates("entity")
+    out = values.assign(
+        name=values["entity"].map(names.set_index("entity")["value"]),
+        year=values["date"].astype(int),
+        gco2e_per_kwh=values["value"].astype(float),
+    )
+    lead = ["zone", "name", "year", "gco2e_per_kwh", "low", "high"]
+    return out.rename(columns={"entity": "zone"})[lead + _PROVENANCE].reset_index(drop=True)
+
+
+def grid_fact(zone: str, year: int, *, tables: Tables = None) -> pd.Series | None:
+    """Return the best-sourced row on a zone's carbon intensity in a year; None if unknown."""
+    rows = facts("grids", tables)
+    wanted = (rows["entity"] == zone) & (rows["quantity"] == GRID_QUANTITY)
+    rows = best(rows[wanted & (rows["date"] == str(year))])
+    return None if rows.empty else _with_number(rows.iloc[0])
+
+
+def last_day(date: str) -> str:
+    """Return the last day of a year, a month or a day, in ISO form.
+
+    Examples
+    --------
+    >>> last_day("2025"), last_day("2024-02"), last_day("2025-05-07")
+    ('2025-12-31', '2024-02-29', '2025-05-07')
+    """
+    if len(date) == len("2025"):
+        return f"{date}-12-31"
+    if len(date) == len("2025-05"):
+        year, month = date.split("-")
+        return f"{date}-{calendar.monthrange(int(year), int(month))[1]:02d}"
+    return date
+
+
+_PROVENANCE = ["source", "url", "licence", "quality", "note", "origin"]
+
+
+def _with_number(row: pd.Series) -> pd.Series:
+    return pd.Series({**row.to_dict(), "value": float(row["value"] or "nan")})

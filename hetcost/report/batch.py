@@ -1,0 +1,57 @@
+"""Render several reports at once; whatever ends early, what is finished stays valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hetcost.parallel import Done, run_jobs
+from hetcost.report.index import write_index
+from hetcost.report.parameters import fitting
+from hetcost.report.rendering import Rendered, render
+
+
+class Job(NamedTuple):
+    """A report to render: notebook and parameters, as :func:`render` takes them."""
+
+    notebook: str | Path
+    parameters: Mapping[str, Any]
+    out: str | Path
+    timeout: float | None = None
+
+
+def render_many(
+    jobs: Iterable[Job], *, workers: int = 2, executor: Executor | None = None
+) -> Iterator[Done]:
+    """Render reports, yield each as it finishes, and keep the index over their folders.
+
+    Parameters
+    ----------
+    jobs : The reports. Their parameters are checked before the first one runs.
+    workers : Worker processes.
+    executor : Any ``concurrent.futures`` executor, instead of processes of our own.
+
+    Yields
+    ------
+    Each job with its :class:`Rendered` or the error that ended it.
+
+    Raises
+    ------
+    UnknownNameError, ReportError
+        A notebook or parameter is not valid; nothing has run then.
+    """
+    todo = list(jobs)
+    for job in todo:
+        fitting(job.notebook, job.parameters)
+    try:
+        yield from run_jobs(_render, todo, workers=workers, executor=executor)
+    finally:
+        for out in dict.fromkeys(str(job.out) for job in todo):
+            if Path(out).is_dir():
+                write_index(out)
+
+
+def _render(job: Job) -> Rendered:
+    return render(job.notebook, job.parameters, out=job.out, timeout=job.timeout)

@@ -1,0 +1,81 @@
+"""The front page over all reports of a folder, and its manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hetcost import __version__
+from hetcost.errors import ReportError
+from hetcost.report.pages import index_page
+from hetcost.report.provenance import commit, input_hashes, provenance_line
+from hetcost.report.rendering import Rendered, read_card
+
+INDEX, MANIFEST = "index.html", "manifest.json"
+SCHEMA_VERSION = 1
+
+
+def write_index(out: str | Path = "build/reports") -> Path:
+    """Write ``index.html`` and ``manifest.json`` over the finished reports in a folder.
+
+    Parameters
+    ----------
+    out : The folder that :func:`render` wrote to.
+
+    Returns
+    -------
+    The path of the index. Each file is replaced as a whole, so that a reader never meets half
+    of one. The manifest is described by ``manifest.schema.json`` beside this module.
+
+    Raises
+    ------
+    ReportError
+        The folder cannot be written.
+    """
+    root = Path(out)
+    try:
+        cards = (read_card(folder) for folder in sorted(root.iterdir()) if folder.is_dir())
+        reports = [card for card in cards if card is not None]
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "hetcost_version": __version__,
+            "commit": commit(),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "inputs": input_hashes(),
+            "reports": [asdict(report) for report in reports],
+        }
+        _replace(root / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=True) + "\n")
+        page = index_page(reports, _sources(reports), provenance_line())
+        _replace(root / INDEX, page)
+    except OSError as error:
+        message = f"cannot write to {out}: {error.strerror or error}"
+        raise ReportError(message) from None
+    return root / INDEX
+
+
+def _sources(reports: Iterable[Rendered]) -> list[dict[str, Any]]:
+    """Collect what the reports cite, each fact once."""
+    facts = {json.dumps(fact, sort_keys=True): fact for r in reports for fact in r.sources}
+    return [facts[key] for key in sorted(facts, key=lambda key: _rank(facts[key]))]
+
+
+def _rank(fact: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(fact.get(name)) for name in ("table", "entity", "quantity", "date"))
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
