@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hetcost.errors import DataWarning, HetcostError
     from hetcost.frontier import pareto, sweet_spots
     from hetcost.impacts import evaluate, facts_used, with_carbon, with_cost, with_energy
-    from hetcost.runs import Scan, load_runs, read_runs, scan_runs
+    from hetcost.runs import Scan, load_runs, of_model, read_runs, scan_runs
     from hetcost.scenario import Scenario
     from hetcost.slo import SLO, meets_slo
 
@@ -36,6 +36,7 @@ _HOME = {
     "facts_used": "impacts",
     "load_runs": "runs",
     "meets_slo": "slo",
+    "of_model": "runs",
     "pareto": "frontier",
     "plots": "",
     "read_runs": "runs",
@@ -58,6 +59,7 @@ __all__ = [
     "facts_used",
     "load_runs",
     "meets_slo",
+    "of_model",
     "pareto",
     "plots",
     "read_runs",

@@ -20,6 +20,7 @@ from rich.progress import Progress
 
 from hetcost.errors import AssumptionError, HetcostError
 from hetcost.impacts import evaluate
+from hetcost.readers.files import candidates
 from hetcost.runs import load_runs, place_and_reason, scan_runs, write_runs
 from hetcost.scenario import Scenario
 
@@ -132,16 +133,23 @@ def tidy(
     sidecar: Annotated[
         Path | None, typer.Option(help="YAML of run columns that the files do not say.")
     ] = None,
-    strict: Annotated[bool, typer.Option(help="Exit 1 if anything was refused.")] = False,
+    strict: Annotated[
+        bool, typer.Option(help="Write nothing and exit 1 if anything was refused.")
+    ] = False,
 ) -> None:
     """Read result files into one table of runs, and list what could not be read."""
+    if output.resolve() in {candidate.path.resolve() for candidate in candidates(paths)}:
+        message = f"{output} is one of the files to read: choose another output"
+        raise AssumptionError(message)
     scan = scan_runs(paths, sidecar=sidecar)
-    write_runs(scan.runs, output)
     for refusal in scan.refused.to_dict("records"):
         _err.print(f"refused: {escape(place_and_reason(refusal))}")
-    _out.print(f"{len(scan.runs)} runs in {escape(str(output))}, {len(scan.refused)} refused")
-    if strict and not scan.refused.empty:
+    found = f"{len(scan.runs)} runs, {len(scan.refused)} refused"
+    if scan.runs.empty or (strict and not scan.refused.empty):
+        _err.print(f"{found}: nothing was written")
         raise typer.Exit(1)
+    write_runs(scan.runs, output)
+    _out.print(f"{found}: {escape(str(output))}")
 
 
 @app.command()
@@ -204,7 +212,7 @@ def _assigned(assignments: list[str] | None) -> dict[str, Any]:
 def _mapping(text: str) -> Any:
     try:
         read = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return text
     is_mapping = isinstance(read, Mapping)
     return {str(key): value for key, value in read.items()} if is_mapping else text

@@ -20,6 +20,8 @@ from hetcost.errors import ColumnError, listing, nearest_first
 
 Kind = Literal["text", "number", "count", "flag"]
 
+_LARGEST_COUNT = 2.0**53  # up to here floats are exact
+
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
 LATENCIES = {
     "ttft": "time to first token",
@@ -209,14 +211,35 @@ def label(name: str) -> str:
 
 
 def require(frame: pd.DataFrame, names: Iterable[str], verb: str) -> None:
-    """Raise :class:`ColumnError` unless the frame has all the columns that a verb reads."""
-    missing = [name for name in names if name not in frame.columns]
+    """Raise :class:`ColumnError` unless the frame has each column that a verb reads, once."""
+    wanted = list(names)
+    missing = [name for name in wanted if name not in frame.columns]
     if missing:
         likely = nearest_first(missing[0], frame.columns)[:3]
         message = f"{verb}: the frame lacks {listing(missing)}"
         if likely:
             message += f"; the columns most like '{missing[0]}' are {listing(likely)}"
         raise ColumnError(message)
+    doubled = [name for name in wanted if isinstance(frame[name], pd.DataFrame)]
+    if doubled:
+        message = f"{verb}: the frame has {listing(doubled)} more than once"
+        raise ColumnError(message)
+
+
+def numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """Return a column as floats, missing values as NaN.
+
+    Raises
+    ------
+    ColumnError
+        The column holds something that is no number; the message shows row and value.
+    """
+    values = frame[name]
+    if pd.api.types.is_numeric_dtype(values):
+        return np.asarray(values.to_numpy(dtype="float64", na_value=np.nan))
+    read = pd.to_numeric(values, errors="coerce")
+    _refuse(frame, name, read.isna() & values.notna(), "is not a number")
+    return np.asarray(read.to_numpy(dtype="float64", na_value=np.nan))
 
 
 def conform(frame: pd.DataFrame, columns: Sequence[Column] = RUN_COLUMNS) -> pd.DataFrame:
@@ -248,20 +271,20 @@ def _converted(frame: pd.DataFrame, column: Column) -> pd.Series:
         return values
     if column.kind in ("text", "flag"):
         return values.astype(dtype)
-    numbers = pd.to_numeric(values, errors="coerce")
-    _refuse(frame, column, numbers.isna() & values.notna(), "is not a number")
+    floats = numbers(frame, column.name)
     if column.kind == "count":
-        _refuse(frame, column, numbers.notna() & (numbers % 1 != 0), "is not a whole number")
-    return numbers.astype(dtype)
+        wrong, why = out_of_bounds(column, floats)
+        _refuse(frame, column.name, pd.Series(wrong, index=frame.index), why)
+    return pd.Series(floats, index=frame.index).astype(dtype)
 
 
-def _refuse(frame: pd.DataFrame, column: Column, wrong: pd.Series, what: str) -> None:
+def _refuse(frame: pd.DataFrame, name: str, wrong: pd.Series, what: str) -> None:
     if not wrong.any():
         return
-    rows = frame.loc[wrong, column.name]
+    rows = frame.loc[wrong.to_numpy(), name]
     shown = ", ".join(f"row {index}: {value!r}" for index, value in rows.head(3).items())
     more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-    message = f"column '{column.name}' {what}: {shown}{more}"
+    message = f"column '{name}' {what}: {shown}{more}"
     raise ColumnError(message)
 
 
@@ -276,9 +299,8 @@ def check(frame: pd.DataFrame) -> pd.DataFrame:
     for name in frame.columns:
         column = COLUMNS.get(str(name))
         if column is not None and column.kind in ("number", "count"):
-            values = frame[name].to_numpy(dtype="float64", na_value=np.nan)
-            wrong, why = out_of_bounds(column, values)
-            _refuse(frame, column, pd.Series(wrong, index=frame.index), why)
+            wrong, why = out_of_bounds(column, numbers(frame, str(name)))
+            _refuse(frame, column.name, pd.Series(wrong, index=frame.index), why)
     return frame
 
 
@@ -290,6 +312,6 @@ def out_of_bounds(column: Column, values: NDArray[np.float64]) -> tuple[NDArray[
         wrong |= np.isinf(values)
     if column.kind == "count":
         with np.errstate(invalid="ignore"):
-            wrong |= values % 1 > 0
+            wrong |= (values % 1 > 0) | (values > _LARGEST_COUNT)
         why += " or not a whole number"
     return wrong, why

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hetcost.columns import TOKEN_BASES, require
-from hetcost.errors import AssumptionError, DataWarning, listing, unknown_name
+from hetcost.columns import TOKEN_BASES, numbers, require
+from hetcost.errors import AssumptionError, ColumnError, DataWarning, listing, unknown_name
 
 Rule = Literal["cheapest"]
 
@@ -52,19 +52,25 @@ def sweet_spots(
     keys = [by] if isinstance(by, str) else list(by)
     cost = f"usd_per_mtok_{basis}"
     require(frame, [*keys, cost, "meets_slo"], "sweet_spots")
-    fits = frame["meets_slo"].fillna(False).astype(bool) & frame[cost].notna()
+    if not keys:
+        message = "sweet_spots: by names no column"
+        raise AssumptionError(message)
+    if not pd.api.types.is_bool_dtype(frame["meets_slo"]):
+        message = f"sweet_spots: meets_slo is {frame['meets_slo'].dtype}, not boolean"
+        raise ColumnError(message)
     # By position, so that an index with repeated labels does no harm.
-    position = pd.Series(np.arange(len(frame)), index=frame.index)
-    ranked = frame[fits].assign(_position=position[fits]).sort_values(cost, kind="stable")
-    chosen = ranked.drop_duplicates(keys)["_position"].sort_values()
-    spots = frame.iloc[chosen.to_numpy()]
+    plain = frame[keys].reset_index(drop=True).assign(_cost=numbers(frame, cost))
+    fits = frame["meets_slo"].fillna(False).to_numpy(dtype=bool) & plain["_cost"].notna().to_numpy()
+    ranked = plain[fits].sort_values("_cost", kind="stable")
+    spots = frame.iloc[np.sort(ranked.drop_duplicates(keys).index.to_numpy())]
     groups = frame[keys].drop_duplicates()
     without = groups.merge(spots[keys], how="left", on=keys, indicator="_found")
     without = without.loc[without["_found"] == "left_only", keys]
     if not without.empty:
         names = [", ".join(map(str, row)) for row in without.itertuples(index=False)]
         message = (
-            f"{len(names)} of {len(groups)} groups have no row that keeps the SLO: {listing(names)}"
+            f"{len(names)} of {len(groups)} groups have no row that is known to keep the SLO at a "
+            f"known cost: {listing(names)}"
         )
         warnings.warn(message, DataWarning, stacklevel=2)
     return spots
@@ -85,7 +91,11 @@ def head_to_head(spots: pd.DataFrame, *, basis: str = "out") -> pd.DataFrame:
     """
     cost = f"usd_per_mtok_{basis}"
     require(spots, ["model", "gpu", "n_gpus", cost], "head_to_head")
-    by_card = spots.sort_values(cost, kind="stable").drop_duplicates(["model", "gpu"])
+    by_card = (
+        spots.reset_index(drop=True)
+        .sort_values(cost, kind="stable")
+        .drop_duplicates(["model", "gpu"])
+    )
     columns = ["model", "gpu", "n_gpus", cost]
     first = by_card.drop_duplicates("model")[columns]
     second = by_card.drop(first.index).drop_duplicates("model")[columns]
@@ -131,7 +141,7 @@ def pareto(
         message = f"pareto: {listing(sorted(both))} cannot be minimized and maximized at once"
         raise AssumptionError(message)
     require(frame, [*less, *more], "pareto")
-    raw = frame[[*less, *more]].to_numpy(dtype="float64", na_value=np.nan)
+    raw = np.column_stack([numbers(frame, name) for name in (*less, *more)])
     values = raw * np.array([1.0] * len(less) + [-1.0] * len(more))
     complete = ~np.isnan(values).any(axis=1)
     if not complete.all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +10,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hetcost import reference
-from hetcost.columns import TOKEN_BASES, require
+from hetcost.columns import TOKEN_BASES, numbers, require
+from hetcost.errors import AssumptionError, UnknownNameError
 from hetcost.formulas import carbon, cost, energy
 from hetcost.scenario import Scenario
 
 Floats = NDArray[np.float64]
 
 _GIVEN = "scenario"
+_SLOWEST = 1e-12  # tok/s; below, a rate is a rounding residue and its inverse no number
 _PROVENANCE = ["source", "url", "date", "licence", "quality", "origin"]
 _NO_EMBODIED = "embodied carbon: no method in this scenario"
 
@@ -51,7 +53,7 @@ def evaluate(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFra
     UnknownNameError
         A card is not in the table of GPUs; the message lists the nearest.
     """
-    scenario = scenario or Scenario()
+    scenario = _checked(scenario)
     return runs.pipe(with_cost, scenario).pipe(with_energy, scenario).pipe(with_carbon, scenario)
 
 
@@ -73,7 +75,7 @@ def with_cost(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFr
     ColumnError, UnknownNameError
         As :func:`evaluate`.
     """
-    scenario = scenario or Scenario()
+    scenario = _checked(scenario)
     require(runs, ["gpu", "n_gpus", *_rates()], "with_cost")
 
     usd_per_gpu_h, basis, missing = _looked_up(runs, scenario, _price)
@@ -113,7 +115,7 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     ColumnError, UnknownNameError
         As :func:`evaluate`.
     """
-    scenario = scenario or Scenario()
+    scenario = _checked(scenario)
     require(runs, ["gpu", "n_gpus", *_rates()], "with_energy")
 
     tdp_w, quality, no_tdp = _looked_up(runs, scenario, _tdp)
@@ -154,7 +156,7 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     ColumnError
         A column is missing.
     """
-    scenario = scenario or Scenario()
+    scenario = _checked(scenario)
     require(runs, [f"site_j_per_tok_{token}" for token in TOKEN_BASES], "with_carbon")
     grid = _intensity(scenario)
     added: dict[str, Any] = {"gco2e_per_kwh": grid.value, "grid_basis": grid.basis}
@@ -165,7 +167,9 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
         added[f"op_gco2e_per_mtok_{token}"] = operational
         added[f"emb_gco2e_per_mtok_{token}"] = embodied
         added[f"gco2e_per_mtok_{token}"] = carbon.gco2e_per_mtok(operational, embodied)
-    note = np.asarray(runs.get("energy_note", pd.Series("", index=runs.index)), dtype=object)
+    note = np.full(len(runs), "", dtype=object)
+    if "energy_note" in runs:
+        note = np.asarray(runs["energy_note"].fillna(""), dtype=object)
     always = "; ".join(reason for reason in (grid.missing, _NO_EMBODIED) if reason)
     added["carbon_note"] = np.where(note == "", always, note + f"; {always}")
     return _with(runs, added)
@@ -189,10 +193,9 @@ def facts_used(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataF
     ColumnError, UnknownNameError
         As :func:`evaluate`.
     """
-    scenario = scenario or Scenario()
+    scenario = _checked(scenario)
     require(runs, ["gpu"], "facts_used")
-    written = runs["gpu"].dropna().unique()
-    cards = sorted({reference.gpu_name(name, tables=scenario.tables) for name in written})
+    cards = sorted(set(_cards(runs["gpu"].dropna().unique(), scenario)))
     price = f"{scenario.price_class}_usd_per_gpu_h"
     looked_up = [
         *((card, price, "USD/GPU/h", _price(card, scenario)) for card in cards),
@@ -208,6 +211,15 @@ def facts_used(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataF
             given = {"entity": entity or "all", "quantity": quantity, "value": known.value}
             rows.append({**given, "unit": unit, "source": _GIVEN, "origin": _GIVEN})
     return pd.DataFrame(rows, columns=columns)
+
+
+def _checked(scenario: Scenario | None) -> Scenario:
+    if scenario is None:
+        return Scenario()
+    if not isinstance(scenario, Scenario):
+        message = f"scenario: {scenario!r} is not a Scenario"
+        raise AssumptionError(message)
+    return scenario
 
 
 def _rates() -> list[str]:
@@ -253,7 +265,8 @@ def _intensity(scenario: Scenario) -> _Known:
     fact = reference.grid_fact(zone, year, tables=scenario.tables)
     if fact is None:  # the tables changed under the scenario
         return _Known(np.nan, missing=f"no carbon intensity of {zone} in {year}")
-    return _Known(fact["value"], f"{zone} {year}, life-cycle", fact=fact)
+    basis = f"{zone} {year}, life-cycle, quality {fact['quality']}"
+    return _Known(fact["value"], basis, fact=fact)
 
 
 def _looked_up(
@@ -261,7 +274,7 @@ def _looked_up(
 ) -> tuple[Floats, NDArray[np.object_], NDArray[np.object_]]:
     """Look a figure up once per card; return values, bases and reasons, row by row."""
     codes, names = pd.factorize(runs["gpu"])
-    cards = [reference.gpu_name(name, tables=scenario.tables) for name in names]
+    cards = _cards(names, scenario)
     known = [find(card, scenario) for card in cards]
     known.append(_Known(np.nan, missing="the run names no GPU"))
     values = np.array([entry.value for entry in known], dtype=np.float64)
@@ -270,10 +283,28 @@ def _looked_up(
     return values[codes], bases[codes], reasons[codes]
 
 
+def _cards(names: Iterable[Any], scenario: Scenario) -> list[str]:
+    """Return canonical names; those that are unknown or ambiguous raise, all at once."""
+    cards, wrong = [], []
+    for name in names:
+        try:
+            cards.append(reference.gpu_name(name, tables=scenario.tables))
+        except UnknownNameError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        message = "\n  ".join([f"{len(wrong)} GPUs are not in the tables:", *map(str, wrong)])
+        raise UnknownNameError(message)
+    return cards
+
+
 def _n_gpus(runs: pd.DataFrame, note: NDArray[np.object_]) -> tuple[Floats, NDArray[np.object_]]:
     n_gpus = _floats(runs, "n_gpus")
+    fits = (n_gpus >= 1) & np.isfinite(n_gpus)
     unknown = np.full(len(runs), "the run does not say how many GPUs", dtype=object)
-    return n_gpus, np.where((note == "") & np.isnan(n_gpus), unknown, note)
+    unknown[n_gpus < 1] = "n_gpus is below 1"
+    return np.where(fits, n_gpus, np.nan), np.where((note == "") & ~fits, unknown, note)
 
 
 def _first(*notes: NDArray[np.object_]) -> NDArray[np.object_]:
@@ -285,17 +316,18 @@ def _first(*notes: NDArray[np.object_]) -> NDArray[np.object_]:
 
 def _throughput(runs: pd.DataFrame, token: str) -> Floats:
     rate = _floats(runs, f"{token}_tok_per_s")
-    return np.where(rate > 0, rate, np.nan)
+    return np.where((rate > _SLOWEST) & np.isfinite(rate), rate, np.nan)
 
 
 def _noted(runs: pd.DataFrame, note: NDArray[np.object_]) -> NDArray[np.object_]:
     """Complete the reasons: what the look-ups did not miss may still lack a throughput."""
-    idle = np.zeros(len(runs), dtype=bool)
-    for token in TOKEN_BASES:
-        idle |= np.isnan(_throughput(runs, token))
+    lacking = {token: np.isnan(_throughput(runs, token)) for token in TOKEN_BASES}
+    idle = np.logical_or.reduce(list(lacking.values()))
     if not idle.any():
         return note
     reasons = np.full(len(runs), "no throughput", dtype=object)
+    for token, missing in lacking.items():
+        reasons[missing & ~np.logical_and.reduce(list(lacking.values()))] = f"no {token}_tok_per_s"
     if "duration_s" in runs:
         reasons[~(_floats(runs, "duration_s") > 0)] = "no duration"
     if "completed" in runs:
@@ -304,7 +336,7 @@ def _noted(runs: pd.DataFrame, note: NDArray[np.object_]) -> NDArray[np.object_]
 
 
 def _floats(runs: pd.DataFrame, name: str) -> Floats:
-    return np.asarray(runs[name].to_numpy(dtype="float64", na_value=np.nan))
+    return numbers(runs, name)
 
 
 def _with(runs: pd.DataFrame, added: Mapping[str, Any]) -> pd.DataFrame:

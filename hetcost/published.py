@@ -149,8 +149,8 @@ def headlines() -> list[str]:
         f"Energy per token of row {_PAIR_ROW} over row {_H100_ROW}, nameplate: {ratios[0]:.2f} at "
         f"the study's {watts:g} W for the {card}, {ratios[1]:.2f} at the board's own "
         f"{own_watts:g} W.",
-        f"Emissions at {h100['gco2e_per_kwh']:g} g/kWh and the study's watts: {grams[0]:.2f} and "
-        f"{grams[1]:.2f} gCO2e per million {TOKEN_BASES['all']}.",
+        f"Emissions at {h100['gco2e_per_kwh']:g} g/kWh and the study's watts: row {_PAIR_ROW} "
+        f"{grams[0]:.2f}, row {_H100_ROW} {grams[1]:.2f} gCO2e per million {TOKEN_BASES['all']}.",
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import DTYPES, RUN_COLUMNS, check, conform, out_of_bounds
-from hetcost.errors import ReadError, unknown_name
+from hetcost.columns import DTYPES, RUN_COLUMNS, check, conform, out_of_bounds, require
+from hetcost.errors import (
+    AmbiguousNameError,
+    DataWarning,
+    ReadError,
+    listing,
+    unknown_name,
+)
 from hetcost.readers import read_record
 from hetcost.readers.files import Candidate, Paths, candidates
 from hetcost.readers.given import Given
@@ -43,6 +50,7 @@ _SAME_LOAD = [
 ]
 _ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
 _SHOWN = 5
+_SHORTEST_S = 1e-6  # a shorter run was not timed
 
 
 @dataclass(frozen=True)
@@ -159,10 +167,41 @@ def scan_runs(paths: Paths, *, sidecar: str | os.PathLike[str] | None = None, **
     finds = _Finds([], [], [])
     for candidate in candidates(paths):
         _read(candidate, known, finds)
+    if known.unused_models:
+        message = f"sidecar: no run is of the models {listing(sorted(known.unused_models))}"
+        warnings.warn(message, DataWarning, stacklevel=2)
     runs = _settle(finds)
     refused = pd.DataFrame(finds.refused, columns=["file", "line", "reason"])
     refused = refused.astype({"file": "str", "line": "Int64", "reason": "str"})
     return Scan(runs, refused.sort_values(["file", "line"], ignore_index=True))
+
+
+def of_model(runs: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Keep the rows of one model, named in full or by a unique last part.
+
+    Parameters
+    ----------
+    runs : Rows with ``model``.
+    model : Hub name (``deepseek-ai/DeepSeek-R1-Distill-Qwen-14B``) or what follows its last
+        slash.
+
+    Raises
+    ------
+    UnknownNameError
+        No row is of that model; the message lists the nearest.
+    AmbiguousNameError
+        Several models end in that name; the message lists them.
+    """
+    require(runs, ["model"], "of_model")
+    names = runs["model"].dropna().unique()
+    found = [name for name in names if name == model]
+    found = found or [name for name in names if name.rsplit("/", 1)[-1] == model]
+    if not found:
+        raise unknown_name("model", model, names)
+    if len(found) > 1:
+        raise AmbiguousNameError("model", model, found)
+    kept: pd.DataFrame = runs[runs["model"] == found[0]]
+    return kept
 
 
 def place_and_reason(refusal: Mapping[Any, Any]) -> str:
@@ -187,17 +226,21 @@ def _read(candidate: Candidate, given: Given, finds: _Finds) -> None:
                 raise ReadError(found.reason)  # noqa: TRY301
             row = read_record(found.value)
             given.complete(row)
+            row["run_id"] = _run_id(found.value)
         except ReadError as error:
             finds.refused.append((candidate.name, found.line, str(error)))
             continue
-        row["run_id"] = _run_id(found.value)
         row["source"] = f"{candidate.name}:{found.line}"
         finds.rows.append(row)
         finds.places.append((candidate.name, found.line))
 
 
 def _run_id(value: Any) -> str:
-    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    try:
+        canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        message = "nested too deeply to be a result"
+        raise ReadError(message) from None
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
@@ -237,42 +280,47 @@ def _impossible(frame: pd.DataFrame) -> list[tuple[int, str]]:
 
 def _derive(runs: pd.DataFrame) -> pd.DataFrame:
     """Add rates, mean lengths and mean concurrency; say in `warnings` why some are missing."""
-    completed, duration, tok_in, tok_out = (
-        runs[name].astype("float64").where(runs[name] > 0)
-        for name in ("completed", "duration_s", "total_in_tok", "total_out_tok")
-    )
-    answered = completed.notna()
+    tok_in, tok_out = (runs[name].astype("float64") for name in ("total_in_tok", "total_out_tok"))
+    completed = runs["completed"].astype("float64").where(runs["completed"] > 0)
+    duration = runs["duration_s"].where(runs["duration_s"] > _SHORTEST_S)
+    tok_in, tok_out = (tokens.where(completed.notna()) for tokens in (tok_in, tok_out))
     req_per_s = completed / duration
-    mean_out = (tok_out / completed).where(answered)
+    mean_out = tok_out / completed
     e2el_ms = runs["mean_e2el_ms"].fillna(
         runs["mean_ttft_ms"] + (mean_out - 1) * runs["mean_tpot_ms"].where(mean_out > 1, 0.0)
     )
     out = runs.assign(
-        mean_in_tok=(tok_in / completed).where(answered),
+        mean_in_tok=tok_in / completed,
         mean_out_tok=mean_out,
         req_per_s=req_per_s,
-        out_tok_per_s=(tok_out / duration).where(answered),
-        all_tok_per_s=((tok_in.fillna(0) + tok_out) / duration).where(answered),
+        out_tok_per_s=tok_out / duration,
+        all_tok_per_s=(tok_in + tok_out) / duration,
         mean_concurrency=req_per_s * e2el_ms / MS_PER_S,
     )
-    for wrong, warning in ((~answered, "no completed requests"), (duration.isna(), "no duration")):
+    for wrong, warning in (
+        (runs["completed"] == 0, "no completed requests"),
+        (runs["completed"].isna(), "the number of completed requests is missing"),
+        (duration.isna(), "no duration"),
+        (runs["total_in_tok"].isna() | runs["total_out_tok"].isna(), "a token count is missing"),
+    ):
         before = out["warnings"].fillna("")
         joined = before + np.where(before == "", warning, f"; {warning}")
-        out["warnings"] = out["warnings"].where(~wrong, joined)
+        out["warnings"] = out["warnings"].where(~wrong.fillna(False).astype(bool), joined)
     return out
 
 
 def _read_tidy(path: Path) -> pd.DataFrame:
     kinds = {column.name: DTYPES[column.kind] for column in RUN_COLUMNS}
-    options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+    options: dict[str, Any] = {"keep_default_na": False, "na_values": [""], "index_col": False}
     try:
-        header = pd.read_csv(path, nrows=0, **options).columns
-        try:
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
+            header = pd.read_csv(path, nrows=0, **options).columns
             dtypes = {name: kinds[name] for name in header if name in kinds}
-            frame = pd.read_csv(path, dtype=dtypes, **options)
-        except (ValueError, TypeError):
-            frame = pd.read_csv(path, dtype="str", **options)
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            try:
+                frame = pd.read_csv(path, dtype=dtypes, **options)
+            except (ValueError, TypeError, OverflowError):
+                frame = pd.read_csv(path, dtype="str", **options)
+    except (OSError, ValueError, pd.errors.ParserWarning) as error:
         message = f"{path}: no table of runs: {error}"
         raise ReadError(message) from None
     if "gpu" not in frame or not {"out_tok_per_s", "all_tok_per_s"} & set(frame.columns):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ from hetcost.errors import (
 from hetcost.reference import (
     gpu_name,
     grids,
+    last_day,
     price_classes,
     study_tdp_w,
     zone_code,
@@ -37,7 +39,7 @@ from hetcost.reference import (
 PowerModel = Literal["nameplate"]
 
 _ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "grid_year": "gco2e_per_kwh"}
-_AS_OF = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?")
+_AS_OF = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
 
 
 class _Fixed(dict[str, float]):
@@ -103,13 +105,13 @@ class Scenario(BaseModel):
     tdp_w: Mapping[str, float] = _Fixed()
     pue: float | Mapping[str, float] = 1.0
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, /, **fields: Any) -> None:
         try:
             super().__init__(**fields)
         except ValidationError as error:
             raise _translated(error, type(self)) from None
 
-    def but(self, **changes: Any) -> Self:
+    def but(self, /, **changes: Any) -> Self:
         """Return a scenario with some fields changed, validated anew.
 
         A zone or year replaces an own intensity and the other way round.
@@ -148,7 +150,7 @@ class Scenario(BaseModel):
         """
         try:
             fields = yaml.safe_load(Path(path).read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             message = f"scenario {os.fspath(path)}: {error}"
             raise AssumptionError(message) from None
         if not isinstance(fields, dict):
@@ -181,7 +183,7 @@ class Scenario(BaseModel):
     @field_validator("price_as_of")
     @classmethod
     def _date(cls, value: str) -> str:
-        if not _AS_OF.fullmatch(value):
+        if not _is_date(value):
             message = f"price_as_of={value!r}: a date is YYYY, YYYY-MM or YYYY-MM-DD"
             raise AssumptionError(message)
         return value
@@ -242,6 +244,14 @@ class Scenario(BaseModel):
         if zone != self.grid_zone:
             object.__setattr__(self, "grid_zone", zone)
         return self
+
+
+def _is_date(text: str) -> bool:
+    try:
+        dt.date.fromisoformat(last_day(text))
+    except ValueError:
+        return False
+    return _AS_OF.fullmatch(text) is not None
 
 
 def _clashing(name: str) -> list[str]:

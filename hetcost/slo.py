@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hetcost.columns import STATISTICS
+from hetcost.columns import STATISTICS, numbers, require
 from hetcost.errors import AssumptionError, UnknownNameError, listing, nearest_first
 
 _LIMIT = re.compile(r"p(?P<percentile>\d{1,3}(?:_\d+)?)_(?P<metric>ttft|tpot|e2el)_ms")
+_ROUNDING = 1e-9  # of a request
 METRIC_NAMES = {"ttft": "TTFT", "tpot": "TPOT", "e2el": "E2E"}
 _EXAMPLES = [
     f"{statistic}_{metric}_ms"
@@ -65,14 +66,14 @@ class SLO:
 
     def __repr__(self) -> str:
         """Return the call that makes it."""
-        return f"SLO({', '.join(f'{name}={limit:g}' for name, limit in self._limits)})"
+        return f"SLO({', '.join(f'{name}={limit:.12g}' for name, limit in self._limits)})"
 
     def __str__(self) -> str:
         """Return it as people write it."""
         parts = []
         for name, limit in self._limits:
             percentile, metric = split_limit(name)
-            parts.append(f"P{percentile:g} {METRIC_NAMES[metric]} ≤ {limit:,g} ms")
+            parts.append(f"P{percentile:g} {METRIC_NAMES[metric]} ≤ {limit:,.12g} ms")
         return ", ".join(parts) or "no latency limit"
 
 
@@ -94,7 +95,7 @@ def _check_limit(name: str, limit: float) -> None:
         message = f"SLO: {name}: a percentile lies above 0 and at most at 100"
         raise AssumptionError(message)
     is_number = isinstance(limit, Real) and not isinstance(limit, bool)
-    if not is_number or not (limit > 0 and math.isfinite(limit)):
+    if not is_number or not 0 < limit < sys.float_info.max:
         message = f"SLO: {name}={limit!r}: a limit is a number of milliseconds above 0"
         raise AssumptionError(message)
 
@@ -102,8 +103,9 @@ def _check_limit(name: str, limit: float) -> None:
 def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
     """Say of every row whether its measured percentiles keep the SLO; drop nothing.
 
-    A failed request is a miss: where more requests failed than a percentile leaves room for,
-    that percentile is taken as broken, whatever the survivors' latency.
+    A failed request is a miss. Where more failed than a percentile leaves room for, it is
+    broken, whatever the survivors' latency; where fewer did, the survivors' percentile is lower
+    than that of all requests: it can break a limit but not prove that it is kept.
 
     Parameters
     ----------
@@ -115,38 +117,50 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
     The frame with ``slo`` (text), ``meets_slo`` (nullable boolean: missing where a metric is)
     and ``slo_note`` (the limit broken, or the metric missing).
     """
-    kept = pd.Series(True, index=frame.index, dtype="boolean")
+    if not isinstance(slo, SLO):
+        message = f"meets_slo: {slo!r} is not an SLO"
+        raise AssumptionError(message)
+    kept = np.ones(len(frame), dtype=bool)
+    known = np.ones(len(frame), dtype=bool)
     notes = np.full(len(frame), "", dtype=object)
-    failed_frac = _failed_frac(frame)
-    unanswered = _numbers(frame, "completed") == 0
+    completed = _numbers(frame, "completed")
+    failed = _failed(frame, completed)
+    sent = np.nan_to_num(completed) + failed
     for name, limit in slo.limits.items():
         percentile, _ = split_limit(name)
         values = _numbers(frame, name)
-        too_many_failed = failed_frac > 1 - percentile / 100
-        broken = (values > limit) | too_many_failed
-        unknown = np.isnan(values) & ~broken
-        kept &= pd.Series(~broken, index=frame.index).astype("boolean").mask(unknown)
-        _add(notes, broken & ~too_many_failed, f"{name} above {limit:g}")
-        _add(notes, too_many_failed, f"{name}: too many requests failed")
-        _add(notes, unknown, f"{name} not measured")
-    unclear = unanswered & kept.fillna(True).to_numpy(dtype=bool)
-    kept = kept.mask(unclear)
-    _add(notes, unclear, "no completed requests")
+        allowed = sent * (100 - percentile) / 100
+        too_many = failed > allowed + _ROUNDING
+        broken = (values > limit) | too_many
+        unmeasured = np.isnan(values) & ~broken
+        survivors = (failed > 0) & ~broken & ~unmeasured
+        kept &= ~broken
+        known &= ~(unmeasured | survivors)
+        _add(notes, (values > limit) & ~too_many, f"{name} above {limit:g}")
+        _add(notes, too_many, f"{name}: too many requests failed")
+        _add(notes, unmeasured, f"{name} not measured")
+        _add(notes, survivors, f"{name} is known of the requests that did not fail alone")
+    unanswered = (completed == 0) & kept & known
+    _add(notes, unanswered, "no completed requests")
+    known &= ~unanswered
+    verdict = pd.Series(kept, index=frame.index).astype("boolean").mask(kept & ~known)
     return frame.assign(
-        slo=str(slo), meets_slo=kept, slo_note=pd.Series(notes, index=frame.index, dtype="str")
+        slo=str(slo), meets_slo=verdict, slo_note=pd.Series(notes, index=frame.index, dtype="str")
     )
+
+
+def _failed(frame: pd.DataFrame, completed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return failed requests; where they were not counted, what was sent less what came back."""
+    failed, sent = _numbers(frame, "failed"), _numbers(frame, "n_requests")
+    failed = np.where(np.isnan(failed), sent - completed, failed)
+    return np.nan_to_num(np.maximum(failed, 0))
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     if name not in frame.columns:
         return np.full(len(frame), np.nan)
-    return np.asarray(frame[name].to_numpy(dtype="float64", na_value=np.nan))
-
-
-def _failed_frac(frame: pd.DataFrame) -> NDArray[np.float64]:
-    failed = np.nan_to_num(_numbers(frame, "failed"))
-    sent = np.nan_to_num(_numbers(frame, "completed")) + failed
-    return np.divide(failed, sent, out=np.zeros(len(frame)), where=sent > 0)
+    require(frame, [name], "meets_slo")
+    return numbers(frame, name)
 
 
 def _add(notes: NDArray[np.object_], where: Any, text: str) -> None:

@@ -35,6 +35,8 @@ def test_every_claim_has_a_verdict_and_a_reason(audit):
         ("sweet-spot-cost", "not reproduced", "0.1392"),
         ("figure-label", "not reproduced", "0.08999"),
         ("throughput-per-dollar", "not reproduced", "1.993 to 3.97"),
+        ("edge-narrows", "not reproduced", "1"),
+        ("scale-out", "not reproduced", "1.666"),
         ("greener-mixed", "not computable yet", ""),
         ("near-h100-cheaper", "not computable yet", ""),
     ],
@@ -63,6 +65,8 @@ def test_the_energy_ratio_tells_what_it_rests_on(audit):
         ("highest", 2.0, 3.0, (2.0, 2.0), False),
         ("at most", 0.0, 54.0, (55.0, 55.0), True),
         ("at most", 0.0, 60.0, (55.0, 55.0), False),
+        ("below", 0.0, 0.5, (1.0, 1.0), True),
+        ("below", 1.0, 1.0, (1.0, 1.0), False),
     ],
 )
 def test_each_verdict_is_reachable(test, low, high, stated, agrees):

@@ -29,7 +29,7 @@ def results(tmp_path):
 
 def test_tidy_then_cost(results):
     done = _run("tidy", "results", "-o", "runs.csv", "--strict", cwd=results)
-    assert (done.returncode, done.stdout) == (0, "1 runs in runs.csv, 0 refused\n")
+    assert (done.returncode, done.stdout) == (0, "1 runs, 0 refused: runs.csv\n")
     shown = _run("cost", "runs.csv", "-a", "price_as_of=2025-05", cwd=results)
     assert shown.returncode == 0
     assert "org/model-8B" in shown.stdout
@@ -43,12 +43,16 @@ def test_tidy_then_cost(results):
 
 def test_tidy_prints_refusals_and_is_strict_on_request(results):
     (results / "results" / "bad.json").write_text("{")
-    for arguments, code in ((), 0), (("--strict",), 1):
-        done = _run("tidy", "results", "-o", "runs.csv", *arguments, cwd=results)
-        assert done.returncode == code
-        assert "refused: bad.json, line 1: " in done.stderr
-        assert "1 runs in runs.csv, 1 refused" in done.stdout
-        assert len(hc.load_runs(str(results / "runs.csv"))) == 1
+    done = _run("tidy", "results", "-o", "runs.csv", cwd=results)
+    assert (done.returncode, done.stdout) == (0, "1 runs, 1 refused: runs.csv\n")
+    assert "refused: bad.json, line 1: " in done.stderr
+    before = (results / "runs.csv").read_bytes()
+    assert len(hc.load_runs(str(results / "runs.csv"))) == 1
+    for paths in (["results", "--strict"], ["nowhere"]):
+        done = _run("tidy", *paths, "-o", "runs.csv", cwd=results)
+        assert done.returncode == 1
+        assert "nothing was written" in done.stderr
+        assert (results / "runs.csv").read_bytes() == before, "a good table is not overwritten"
 
 
 @pytest.mark.parametrize(
@@ -79,4 +83,4 @@ def test_params_and_claims(tmp_path):
     assert "promised P99 time to first token" in shown
     audit = _run("claims", cwd=tmp_path).stdout
     assert "energy-ratio: reproduced (fact)" in audit
-    assert "10 not reproduced, 7 reproduced, 4 not computable yet" in audit
+    assert "12 not reproduced, 5 reproduced, 4 not computable yet" in audit

@@ -22,7 +22,7 @@ def test_the_readmes_session_runs_as_written(monkeypatch):
     monkeypatch.chdir(os.sep)
     namespace = {}
     session = compile("\n".join(_blocks("python")), "README.md", "exec")
-    with pytest.warns(hc.DataWarning, match="groups have no row that keeps the SLO"):
+    with pytest.warns(hc.DataWarning, match="groups have no row that is known to keep the SLO"):
         exec(session, namespace)
     spots = namespace["spots"]
     assert isinstance(spots, pd.DataFrame)

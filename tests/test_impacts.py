@@ -79,7 +79,7 @@ def test_results_state_what_they_rest_on(runs):
     assert h100["price_basis"] == "alternative, 2025-05"
     assert h100["power_quality"] == "nameplate, quality A"
     assert h100["energy_boundary"] == "boards"
-    assert h100["grid_basis"] == "EU27 2023, life-cycle"
+    assert h100["grid_basis"] == "EU27 2023, life-cycle, quality B"
     assert h100["reading"] == "as_measured"
     paper_h100 = hc.evaluate(runs, hc.Scenario.paper()).loc[h100.name]
     assert paper_h100["power_quality"] == "nameplate, scenario"
@@ -94,6 +94,8 @@ def test_results_state_what_they_rest_on(runs):
             "no completed requests",
         ),
         ({"out_tok_per_s": np.nan, "all_tok_per_s": np.nan, "duration_s": 0.0}, "no duration"),
+        ({"n_gpus": 0}, "n_gpus is below 1"),
+        ({"out_tok_per_s": np.inf, "all_tok_per_s": np.inf}, "no throughput"),
         ({"n_gpus": None}, "the run does not say how many GPUs"),
         ({"gpu": None}, "the run names no GPU"),
         ({"gpu": "RTX 5090"}, "no alternative price for RTX 5090 as of 2025-05"),
@@ -125,6 +127,9 @@ def test_a_pue_by_card_that_leaves_a_card_out_is_told():
 def test_unknown_and_ambiguous_cards_raise_with_the_choices():
     with pytest.raises(UnknownNameError, match="nearest first: 'RTX 4090'"):
         hc.evaluate(_row(gpu="RTX 4091"))
+    two = pd.concat([_row(gpu="RTX 4091"), _row(gpu="TPU"), _row()])
+    with pytest.raises(UnknownNameError, match=r"2 GPUs are not in the tables:\n.*4091.*\n.*TPU"):
+        hc.evaluate(two)
     with pytest.raises(AmbiguousNameError, match="'H100 PCIe 80GB', 'H100 SXM 80GB'"):
         hc.evaluate(_row(gpu="H100"))
 

@@ -23,7 +23,7 @@ FLOORS = [
 ]
 FLOOR = {module: height for height, floor in enumerate(FLOORS) for module in floor}
 HEAVY = {
-    "matplotlib": {"plots", "report"},
+    "matplotlib": {"plots"},
     "seaborn": {"plots"},
     "statsmodels": set(),
     "papermill": {"report"},
@@ -40,7 +40,12 @@ def _modules():
 
 
 def _imports(path):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    tree = ast.parse(path.read_text("utf-8"))
+    # What only the type checker sees loads nothing.
+    tree.body = [
+        n for n in tree.body if not (isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n))
+    ]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 
 import hetcost as hc
 from hetcost import plots, reference
-from hetcost.errors import ColumnError
+from hetcost.errors import ColumnError, DataWarning
 from hetcost.plots import style
 
 
@@ -67,6 +67,30 @@ def test_the_limit_and_the_sweet_spots_are_marked(one_model):
     assert not any(list(line.get_xdata()) == [500, 500] for line in without.lines)
 
 
+def test_rows_without_a_place_on_the_axis_are_told(one_model):
+    burst = one_model.assign(request_rate_per_s=np.inf)
+    mixed = pd.concat([one_model, burst.head(3)])
+    with pytest.warns(DataWarning, match="3 of 28 rows have no finite offered load"):
+        plots.scaling(mixed)
+    assert plots.cost_vs_latency(burst).has_data(), "neither axis is the load"
+    assert not plots.scaling(one_model.iloc[:0]).has_data()
+
+
+def test_several_models_are_lines_of_their_own(paper):
+    two = paper[paper["model"].str.contains("Qwen-14B|Qwen-7B")]
+    names = [text.get_text() for text in plots.cost_vs_latency(two).texts]
+    assert "DeepSeek-R1-Distill-Qwen-7B, RTX 4090" in names
+    spots = paper.drop_duplicates(["model", "gpu", "n_gpus"])
+    names = [text.get_text() for text in plots.cost_vs_latency(spots).texts]
+    assert len(names) == len(spots) == 24
+    assert "phi-4, H100 PCIe (1/s)" in names
+
+
+def test_a_missing_cost_is_no_label(one_model):
+    ax = plots.scaling(one_model.assign(usd_per_mtok_out=np.nan))
+    assert not any("nan" in text.get_text() for text in ax.texts)
+
+
 def test_a_grid_shows_every_model(paper):
     figure = plots.cost_vs_latency_grid(paper, slo=hc.SLO(p99_ttft_ms=500), title="A finding")
     assert isinstance(figure, Figure)
@@ -87,7 +111,7 @@ def test_names_from_data_are_drawn_literally(paper):
 def test_a_card_has_one_colour_everywhere(one_model):
     wanted = to_rgb(plots.gpu_colour("RTX 4090"))
     for ax in (plots.scaling(one_model), plots.cost_vs_latency(one_model)):
-        colours = {to_rgb(line.get_color()) for line in ax.lines if len(line.get_xdata()) == 5}
+        colours = {to_rgb(line.get_color()) for line in ax.lines if line.get_marker() != "None"}
         assert colours == {wanted, to_rgb(plots.gpu_colour("H100 PCIe 80GB"))}
     assert set(plots.GPU_COLOURS) == set(reference.gpus().index)
     assert len(set(plots.GPU_COLOURS.values())) == len(plots.GPU_COLOURS)

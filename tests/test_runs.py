@@ -8,11 +8,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import MODEL_14B, ROOT
 
 import hetcost as hc
 from hetcost.columns import RUN_COLUMNS, check
-from hetcost.errors import ColumnError, ReadError, UnknownNameError
+from hetcost.errors import (
+    AmbiguousNameError,
+    ColumnError,
+    DataWarning,
+    ReadError,
+    UnknownNameError,
+)
 from hetcost.runs import scan_runs, write_runs
 
 SIDECAR = ROOT / "data" / "runs" / "ionet-2025.yaml"
@@ -158,12 +164,14 @@ def test_throughput_is_tokens_over_duration_not_the_tools_own_figure(tmp_path):
         ({"request_rate": "inf"}, "burst", np.inf),
         ({"request_rate": "inf", "max_concurrency": 64}, "closed", np.inf),
         ({"request_rate": None, "max_concurrency": 64}, "closed", np.inf),
+        ({"request_rate": None}, None, np.nan),
         ({"burstiness": 0.5}, "gamma", 4.0),
     ],
 )
 def test_arrivals(tmp_path, changes, arrival, rate):
     run = _only(scan_runs(_write(tmp_path / "a.json", GOOD | changes)))
-    assert (run["arrival"], run["request_rate_per_s"]) == (arrival, rate)
+    assert run["arrival"] == arrival or (arrival is None and pd.isna(run["arrival"]))
+    np.testing.assert_equal(run["request_rate_per_s"], rate)
 
 
 def test_several_objects_in_one_file_are_several_runs_and_repeats_are_numbered(tmp_path):
@@ -234,6 +242,9 @@ REFUSED = {
         1,
         "'H100 PCIe 80GB', 'H100 SXM 80GB'",
     ),
+    "huge number": (json.dumps(GOOD | {"completed": 10**400}), 1, "too large"),
+    "endless number": ('{"completed": ' + "9" * 5000 + "}", 1, "too many digits"),
+    "no Unicode": (json.dumps(GOOD | {"model_id": "a\ud800"}), 1, "is not plain text"),
     "deep": ("[" * 100_000, 1, "nested too deeply"),
 }
 
@@ -303,6 +314,35 @@ def test_the_order_of_files_changes_nothing_and_copies_are_reported(tmp_path):
 HOSTILE = ["<script>alert(1)</script>", "../../etc/passwd", "=cmd()", r"a$b\frac$"]
 
 
+def test_a_missing_token_count_is_not_0(tmp_path):
+    run = scan_runs(_write(tmp_path / "a.json", GOOD | {"total_input_tokens": None})).runs
+    assert run["out_tok_per_s"].item() == 600.0
+    assert run["all_tok_per_s"].isna().item()
+    assert run["warnings"].item() == "a token count is missing"
+    evaluated = hc.evaluate(run)
+    assert evaluated["usd_per_mtok_out"].notna().item()
+    assert np.isnan(evaluated["usd_per_mtok_all"].item())
+    assert evaluated["cost_note"].item() == "no all_tok_per_s"
+
+
+def test_further_percentiles_stand_behind_the_run_columns(tmp_path):
+    run = scan_runs(_write(tmp_path / "a.json", GOOD | {"p99.9_ttft_ms": 95.0})).runs
+    assert run["p99_9_ttft_ms"].item() == 95.0
+    assert run.columns[-1] == "p99_9_ttft_ms"
+    assert hc.meets_slo(run, hc.SLO(p99_9_ttft_ms=94))["meets_slo"].item() is np.False_
+
+
+def test_one_model_goes_by_its_last_part(runs):
+    short = hc.of_model(runs, "DeepSeek-R1-Distill-Qwen-14B")
+    pd.testing.assert_frame_equal(short, hc.of_model(runs, MODEL_14B))
+    assert set(short["model"]) == {MODEL_14B}
+    with pytest.raises(UnknownNameError, match="first: 'deepseek-ai/DeepSeek-R1-Distill-Qwen-14B'"):
+        hc.of_model(runs, "DeepSeek-R1-Distill-Qwen-14")
+    twins = pd.DataFrame({"model": ["a/m", "b/m"]})
+    with pytest.raises(AmbiguousNameError, match="'a/m', 'b/m'"):
+        hc.of_model(twins, "m")
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_plain_text(tmp_path, name):
     scan = scan_runs(_write(tmp_path / "a.json", GOOD | {"model_id": name}))
@@ -319,6 +359,8 @@ def test_what_the_file_does_not_say_can_be_given(tmp_path):
     assert (run["gpu"], run["n_gpus"], run["tensor_parallel"]) == ("RTX 4090", 4, 2)
     with pytest.raises(UnknownNameError, match="'n_gpus'"):
         scan_runs(path, n_gpu=2)
+    with pytest.raises(ReadError, match="n_gpus: 'two' is not a number"):
+        scan_runs(path, n_gpus="two")
     clash = scan_runs(_write(tmp_path / "b.json", GOOD), gpu="H100 PCIe 80GB")
     assert clash.runs.empty
     assert "the file says 'RTX 4090'" in clash.refused["reason"].item()
@@ -330,6 +372,20 @@ def test_a_card_nobody_knows_keeps_its_name_and_a_warning(tmp_path):
     run = _only(scan_runs(_write(tmp_path / "a.json", GOOD | {"gpu_name": "TPU v9"})))
     assert run["gpu"] == "TPU v9"
     assert "not in the table of GPUs" in run["warnings"]
+
+
+def test_a_sidecar_gives_way_to_arguments_and_goes_before_nothing(tmp_path):
+    path = _write(tmp_path / "a.json", GOOD)
+    side = tmp_path / "side.yaml"
+    side.write_text(
+        "study: s\nweight_dtype: float16\nby_model:\n  org/model-8B: {weight_dtype: fp8}\n"
+    )
+    assert _only(scan_runs(path, sidecar=side))["weight_dtype"] == "fp8"
+    given = _only(scan_runs(path, sidecar=side, weight_dtype="int4"))
+    assert (given["study"], given["weight_dtype"]) == ("s", "int4")
+    side.write_text("by_model: {org/model-9B: {weight_dtype: fp8}}")
+    with pytest.warns(DataWarning, match="no run is of the models 'org/model-9B'"):
+        scan_runs(path, sidecar=side)
 
 
 def test_a_sidecar_that_is_none(tmp_path):

@@ -32,6 +32,8 @@ def test_the_default_differs_from_the_paper_in_the_h100s_power_alone(runs):
         ({"price_class": "altrnative"}, UnknownNameError, "price_class.*first: 'alternative'"),
         ({"price_as_of": "May"}, AssumptionError, "price_as_of='May'.*YYYY-MM"),
         ({"price_as_of": "2025-13"}, AssumptionError, "price_as_of"),
+        ({"price_as_of": "2025-02-30"}, AssumptionError, "price_as_of"),
+        ({"tables": "/nowhere"}, AssumptionError, "tables=.*no such folder"),
         ({"usd_per_gpu_h": {"RTX 4090": -1}}, AssumptionError, r"'RTX 4090'\]=-1: valid values"),
         ({"usd_per_gpu_h": {"RTX 4091": 1}}, UnknownNameError, "usd_per_gpu_h.*first: 'RTX 4090'"),
         ({"usd_per_gpu_h": {"H100": 1}}, UnknownNameError, "may mean.*'H100 SXM 80GB'"),
@@ -71,6 +73,16 @@ def test_a_scenario_cannot_be_changed_but_yields_others():
     assert base.pue == 1.2
     assert base.but() == base
     assert pickle.loads(pickle.dumps(base)) == base
+    prices = {"RTX 4090": 0.3}
+    mine = hc.Scenario(usd_per_gpu_h=prices)
+    prices["RTX 4090"] = 9.0
+    assert mine.usd_per_gpu_h == {"RTX 4090": 0.3}
+    with pytest.raises(TypeError, match="cannot be changed"):
+        mine.usd_per_gpu_h["RTX 4090"] = 9.0
+    with pytest.raises(TypeError, match="cannot be changed"):
+        mine.usd_per_gpu_h.update({"RTX 4090": 9.0})
+    assert pickle.loads(pickle.dumps(mine)) == mine
+    assert len({mine, hc.Scenario(usd_per_gpu_h={"4090": 0.3}), base}) == 2
 
 
 def test_zone_and_own_intensity_replace_each_other():
@@ -80,6 +92,20 @@ def test_zone_and_own_intensity_replace_each_other():
     assert (back.grid_zone, back.grid_year, back.gco2e_per_kwh) == ("DE", 2023, None)
     with pytest.raises(AssumptionError, match="exclude"):
         own.but(grid_zone="DE", gco2e_per_kwh=1)
+
+
+def test_a_scenario_goes_to_yaml_and_back(tmp_path):
+    for scenario in (
+        hc.Scenario(),
+        hc.Scenario.paper(),
+        hc.Scenario(gco2e_per_kwh=5, pue={"4090": 1.1}),
+    ):
+        scenario.to_yaml(tmp_path / "s.yaml")
+        assert hc.Scenario.from_yaml(tmp_path / "s.yaml") == scenario
+    for text in ("- 1", "pue: 0.5", "pu: 1", "{", ""):
+        (tmp_path / "s.yaml").write_text(text)
+        with pytest.raises(HetcostError):
+            hc.Scenario.from_yaml(tmp_path / "s.yaml")
 
 
 def test_the_newest_price_not_later_is_taken(runs):

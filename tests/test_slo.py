@@ -66,11 +66,15 @@ def test_one_broken_limit_decides_even_if_another_is_unknown():
 
 
 def test_failed_requests_are_misses():
-    frame = _frame(
-        p99_ttft_ms=[90.0, 90.0], p50_ttft_ms=[50.0, 50.0], completed=[198, 199], failed=[102, 1]
-    )
-    assert list(meets_slo(frame, SLO(p99_ttft_ms=100))["meets_slo"]) == [False, True]
-    assert list(meets_slo(frame, SLO(p50_ttft_ms=100))["meets_slo"]) == [True, True]
+    limit = SLO(p99_ttft_ms=100)
+    counts = {"completed": [198, 199, 180, 100], "failed": [102, 1, 20, None], "n_requests": 200}
+    out = meets_slo(_frame(p99_ttft_ms=90.0, **counts), limit)
+    assert list(out["meets_slo"].astype(object).fillna("?")) == [False, "?", False, False]
+    assert out["slo_note"][0] == "p99_ttft_ms: too many requests failed"
+    assert "did not fail" in out["slo_note"][1]
+    assert not meets_slo(_frame(p99_ttft_ms=110.0, **counts), limit)["meets_slo"].any()
+    exactly = _frame(p90_ttft_ms=90.0, completed=[180], failed=[20])
+    assert meets_slo(exactly, SLO(p90_ttft_ms=100))["meets_slo"].isna().item()
     nobody = _frame(p99_ttft_ms=[np.nan], completed=[0], failed=[20])
     assert not meets_slo(nobody, SLO(p99_ttft_ms=100))["meets_slo"].item()
 

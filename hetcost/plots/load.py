@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, cast
+import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from hetcost.columns import COLUMNS, label, require
+from hetcost.columns import label, numbers, require
+from hetcost.errors import DataWarning
 from hetcost.plots import style
 from hetcost.plots.style import FAINT, INK, NOTE_PT, SERIES, TEXT_PT, TITLE_PT
 from hetcost.slo import SLO
+
+_MANY_DECADES = 300.0
+_CROWDED = 10
 
 
 def scaling(
@@ -29,8 +33,9 @@ def scaling(
 
     Parameters
     ----------
-    frame : Evaluated runs of one model: ``gpu n_gpus request_rate_per_s req_per_s`` and the
-        cost column. Repeats of a load are averaged.
+    frame : Evaluated runs: ``gpu n_gpus request_rate_per_s req_per_s`` and the cost column, of
+        one model or several. Repeats of a load are averaged; rows without a finite offered rate
+        are left out, and told.
     cost : Column whose value is written at the points.
     title : The finding.
     ax : Where to draw; a new figure if None.
@@ -41,29 +46,34 @@ def scaling(
     """
     require(frame, [*SERIES, "request_rate_per_s", "req_per_s", cost], "plots.scaling")
     ax = style.axes(ax)
-    means = _means(frame, ["req_per_s", cost])
-    rates = np.sort(means.index.unique("request_rate_per_s"))
-    top = float(means["req_per_s"].max()) * 1.15
+    finite = _finite(frame, "plots.scaling")
+    means = style.means(finite, ["req_per_s", cost])
+    if means.empty:
+        return style.finish(ax, title)
+    rates = np.sort(finite["request_rate_per_s"].unique())
+    low, high = means["req_per_s"].min() / 1.5, means["req_per_s"].max() * 1.5
     ax.set_xscale("log", base=2)
-    ax.set_xlim(rates[0] / 1.45, rates[-1] * 2.6)
-    ax.set_ylim(0, top)
-    ideal = np.geomspace(rates[0], top, 100)
+    ax.set_yscale("log", base=2)
+    ax.set_xlim(rates[0] / 1.45, rates[-1] * 2.8)
+    ax.set_ylim(low, high)
+    ideal = [low, high]
     ax.plot(ideal, ideal, color=FAINT, linestyle=(0, (4, 3)), zorder=1)
-    style.write(ax, top, top, "all that is offered", color="#6B6B6B", ha="right", dx=-10, dy=-8)
+    style.write(ax, high, high, "all that is offered", color="#6B6B6B", ha="right", dx=-14, dy=-6)
     names = []
-    for gpu, n_gpus, rows in _series(means):
+    for name, gpu, n_gpus, rows in style.series(means):
         x = rows.index.get_level_values("request_rate_per_s")
         colour = style.line(ax, x, rows["req_per_s"], gpu, n_gpus)
-        name = f"{style.configuration(gpu, n_gpus)}  {rows[cost].iloc[-1]:.3f}"
-        names.append((x[-1], rows["req_per_s"].iloc[-1], name, colour))
+        text = f"{name}  {_money(rows[cost].iloc[-1])}".rstrip()
+        names.append((x[-1], rows["req_per_s"].iloc[-1], text, colour))
     style.name_lines(ax, names)
     for rate, rows in means.groupby(level="request_rate_per_s"):
         if rate < rates[-1]:  # the last load's costs stand behind the names
-            _cost_labels(ax, rows, cost, above=rate == rates[0])
+            _cost_labels(ax, rows.dropna(subset=[cost]), cost, above=rate == rates[0])
     ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
-    ax.xaxis.set_minor_locator(NullLocator())
-    what = f"{COLUMNS[cost].label.lower()} in {COLUMNS[cost].unit}"
-    ax.set_xlabel(f"Offered load (requests/s). Figures at the points: {what}")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    ax.set_xlabel(f"Offered load (requests/s). Figures at the points: {label(cost)}")
     ax.set_ylabel("Achieved load (requests/s)")
     return style.finish(ax, title)
 
@@ -83,8 +93,8 @@ def cost_vs_latency(
 
     Parameters
     ----------
-    frame : Evaluated runs of one model: ``gpu n_gpus request_rate_per_s``, cost and latency.
-        Repeats of a load are averaged.
+    frame : Evaluated runs: ``gpu n_gpus request_rate_per_s``, cost and latency, of one model or
+        several. A dot is a run; lines pass through the mean of a load's repeats.
     cost, latency : Columns of the two axes, both logarithmic.
     slo : Draws the limit on `latency`, if it has one.
     spots : Rows to mark as sweet spots, as :func:`hetcost.sweet_spots` gives them.
@@ -98,28 +108,39 @@ def cost_vs_latency(
     """
     require(frame, [*SERIES, "request_rate_per_s", cost, latency], "plots.cost_vs_latency")
     ax = style.axes(ax)
-    means = _means(frame, [cost, latency])
+    known = frame.dropna(subset=[cost, latency])
+    means = style.means(known, [cost, latency])
     ax.set_xscale("log")
     ax.set_yscale("log")
-    for gpu, n_gpus, rows in _series(means):
+    names = []
+    lines = list(style.series(means))
+    crowded = len(lines) > _CROWDED
+    for name, gpu, n_gpus, rows in lines:
         colour = style.line(ax, rows[latency], rows[cost], gpu, n_gpus)
-        if labels:
-            _name_path(ax, rows[latency], rows[cost], style.configuration(gpu, n_gpus), colour)
-    if labels:
-        ax.margins(x=0.08, y=0.14)
+        loads = ", ".join(f"{rate:g}" for rate in rows.index.get_level_values(-1))
+        text = f"{name} ({loads}/s)" if crowded else name
+        names.append((rows[latency].iloc[-1], rows[cost].iloc[-1], text, colour))
+        if labels and not crowded:
+            _load_labels(ax, rows[latency], rows[cost], colour)
+    for card, runs in known.groupby("gpu"):
+        style.dots(ax, runs[latency], runs[cost], str(card))
     if spots is not None and not spots.empty:
-        # At the mean of the repeats, where the line passes.
-        marked = means[means.index.isin(spots.set_index([*SERIES, "request_rate_per_s"]).index)]
         ring: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
-        ax.scatter(marked[latency], marked[cost], s=150, zorder=4, **ring)
+        ax.scatter(spots[latency], spots[cost], s=150, zorder=4, **ring)
     _draw_limit(ax, None if slo is None else slo.limits.get(latency))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if labels else (1.0,), numticks=12))
+    if labels and crowded:
+        style.name_column(ax, names)
+    elif labels and names:
+        low, high = ax.get_xlim()
+        ax.set_xlim(low, high * (high / low) ** 0.28)
+        style.name_lines(ax, names, dx=24)
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        wide = limits[1] / limits[0] > _MANY_DECADES
+        axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=12))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    ax.set_xlabel(
-        label(latency) + (". Figures at the points: offered requests/s" if labels else "")
-    )
+    note = ". Figures at the points: offered requests/s" if labels and not crowded else ""
+    ax.set_xlabel(label(latency) + note)
     ax.set_ylabel(label(cost))
     return style.finish(ax, title)
 
@@ -167,17 +188,21 @@ def cost_vs_latency_grid(
     return figure
 
 
-def _means(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Average the repeats of a load; loads without a rate (bursts) have no place on an axis."""
-    finite = frame[np.isfinite(frame["request_rate_per_s"])]
-    means: pd.DataFrame = finite.groupby([*SERIES, "request_rate_per_s"])[columns].mean()
-    return means
+def _finite(frame: pd.DataFrame, figure: str) -> pd.DataFrame:
+    """Leave out, and tell, the rows that have no offered rate to stand at."""
+    rates, achieved = (numbers(frame, name) for name in ("request_rate_per_s", "req_per_s"))
+    fits = np.isfinite(rates) & (rates > 0) & (achieved > 0)
+    if not fits.all():
+        left_out = (
+            f"{(~fits).sum()} of {len(frame)} rows have no finite offered load or served none"
+        )
+        warnings.warn(f"{figure}: {left_out} and are left out", DataWarning, stacklevel=3)
+    kept: pd.DataFrame = frame[fits]
+    return kept
 
 
-def _series(means: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
-    for key, rows in means.groupby(level=list(SERIES)):
-        gpu, n_gpus = cast("tuple[str, int]", key)
-        yield gpu, int(n_gpus), rows
+def _money(usd: float) -> str:
+    return "" if np.isnan(usd) else f"{usd:.3f}"
 
 
 def _draw_limit(ax: Axes, limit_ms: float | None) -> None:
@@ -192,13 +217,10 @@ def _draw_limit(ax: Axes, limit_ms: float | None) -> None:
     ax.add_artist(beyond)
 
 
-def _name_path(ax: Axes, x: pd.Series, y: pd.Series, name: str, colour: str) -> None:
-    """Name a path at its first point and write the loads along it."""
+def _load_labels(ax: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
+    """Write the offered loads along a path."""
     for rate, across, up in zip(x.index.get_level_values(-1), x, y, strict=True):
         style.write(ax, across, up, f"{rate:g}", color=colour, fontsize=NOTE_PT, dx=7, dy=6)
-    style.write(
-        ax, x.iloc[0], y.iloc[0], name, color=colour, fontweight="bold", ha="center", dx=0, dy=16
-    )
 
 
 def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> None:
@@ -209,7 +231,7 @@ def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> Non
     line = NOTE_PT * 1.25
     stacks: list[list[int]] = []
     for index, height in enumerate(heights):
-        if stacks and height - heights[stacks[-1][-1]] < line:
+        if stacks and height - heights[stacks[-1][-1]] < line * 2.6:
             stacks[-1].append(index)
         else:
             stacks.append([index])
@@ -217,7 +239,7 @@ def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> Non
         upwards = above or stack == [len(heights) - 1]
         anchor = heights[stack[-1] if upwards else stack[0]]
         for place, index in enumerate(stack if upwards else reversed(stack)):
-            gpu, n_gpus, rate = rows.index[index]
+            _, gpu, n_gpus, rate = rows.index[index]
             text = f"{rows[cost].iloc[index]:.3f}"
             text = f"{n_gpus:g}× {text}" if several[gpu] > 1 else text
             away = (TEXT_PT + place * line) * (1 if upwards else -1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,7 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
-# Okabe and Ito's palette, safe for colour-blind readers; the hue is the card's for good.
+# The hue is a card's for good. The first eight are Okabe and Ito's (safe for colour-blind
+# readers), the others Paul Tol's muted scheme; lines are named as well, never told by hue alone.
 GPU_COLOURS: Mapping[str, str] = {
     "H100 PCIe 80GB": "#0072B2",
     "RTX 4090": "#D55E00",
@@ -93,6 +96,28 @@ def grid(panels: Sequence[str], draw: Callable[[str, Axes], None], columns: int)
     return figure
 
 
+def means(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Average the repeats of a load, by model, card, count and load."""
+    with_model = frame if "model" in frame else frame.assign(model="")
+    keys = ["model", *SERIES, "request_rate_per_s"]
+    averaged: pd.DataFrame = with_model.groupby(keys)[columns].mean()
+    return averaged
+
+
+def series(averaged: pd.DataFrame) -> Iterator[tuple[str, str, int, pd.DataFrame]]:
+    """Yield name, card, count and rows of each line; models are named where there are several."""
+    several = len(averaged.index.unique("model")) > 1
+    for key, rows in averaged.groupby(level=["model", *SERIES]):
+        model, gpu, n_gpus = cast("tuple[str, str, int]", key)
+        name = configuration(gpu, n_gpus)
+        yield (f"{short(model)}, {name}" if several else name), gpu, int(n_gpus), rows
+
+
+def dots(ax: Axes, x: Any, y: Any, gpu: str) -> None:
+    """Draw single runs, faintly, in the card's hue."""
+    ax.scatter(x, y, s=9, color=gpu_colour(gpu), alpha=0.55, linewidths=0, zorder=2)
+
+
 def line(ax: Axes, x: Any, y: Any, gpu: str, n_gpus: int) -> str:
     """Draw the line of a configuration, hue by card and marker by count; return its colour."""
     colour, marker = gpu_colour(gpu), MARKERS.get(int(n_gpus), "P")
@@ -132,13 +157,40 @@ def write(
     note.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
-def name_lines(ax: Axes, names: Sequence[tuple[float, float, str, str]]) -> None:
+def name_lines(ax: Axes, names: Sequence[tuple[float, float, str, str]], dx: float = 8.0) -> None:
     """Name lines at their right ends, pushed apart so that no two names overlap."""
     ordered = sorted(names, key=lambda entry: entry[1])
     heights = [points(ax, y) for _, y, _, _ in ordered]
     free = spread(heights, TEXT_PT * 1.3)
     for (x, y, text, colour), height, at in zip(ordered, heights, free, strict=True):
-        write(ax, x, y, text, color=colour, fontweight="bold", dy=at - height)
+        write(ax, x, y, text, color=colour, fontweight="bold", dx=dx, dy=at - height)
+
+
+def name_column(ax: Axes, names: Sequence[tuple[float, float, str, str]]) -> None:
+    """Name many lines in a column at the right, each tied to its last point."""
+    ordered = sorted(names, key=lambda entry: entry[1])
+    bottom, top = (points(ax, y) for y in ax.get_ylim())
+    gap = min(NOTE_PT * 1.35, (top - bottom) / len(ordered))
+    free = spread([points(ax, y) for _, y, _, _ in ordered], gap)
+    shift = max(0.0, free[-1] - top) + min(0.0, free[0] - bottom)
+    for (x, y, text, colour), at in zip(ordered, free, strict=True):
+        ax.annotate(
+            text,
+            (x, y),
+            xytext=(1.03, (at - shift - bottom) / (top - bottom)),
+            textcoords="axes fraction",
+            color=colour,
+            fontsize=NOTE_PT,
+            va="center",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.5,
+                "alpha": 0.5,
+                "relpos": (0, 0.5),
+            },
+        )
 
 
 def points(ax: Axes, y: float) -> float:
@@ -191,3 +243,12 @@ def wrapped(text: str, ax: Axes, width_in: float | None = None) -> str:
     """Break a title so that it fits the width of its Axes, at about 11 letters an inch."""
     width_in = width_in or ax.bbox.width / ax.figure.dpi
     return textwrap.fill(text, max(20, int(width_in * 11)))
+
+
+def save(figure: Figure, stem: Path, dpi: float) -> None:
+    """Write ``STEM.png`` and ``STEM.svg`` and close the figure; like figures give like bytes."""
+    figure.savefig(stem.with_suffix(".png"), dpi=dpi, metadata={"Software": None})
+    figure.set_layout_engine("none")  # the layout is found; the second drawing keeps it
+    with mpl.rc_context({"svg.hashsalt": stem.name}):
+        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+    plt.close(figure)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from hetcost.errors import ReadError
 
 _ABSENT = ("", "none", "null", "n/a")
+_NUMBER = re.compile(
+    r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.IGNORECASE
+)
 
 
 def number(record: Mapping[str, Any], key: str) -> float:
@@ -20,19 +24,28 @@ def number(record: Mapping[str, Any], key: str) -> float:
         The field holds something else.
     """
     value = record.get(key)
-    if type(value) is float or type(value) is int:
+    if type(value) is float:
         return value
+    if type(value) is int:
+        return _as_float(key, value)
     if value is None:
         return math.nan
     if isinstance(value, str):
-        if value.strip().casefold() in _ABSENT:
+        written = value.strip()
+        if written.casefold() in _ABSENT:
             return math.nan
-        try:
-            return float(value)
-        except ValueError:
-            pass
+        if _NUMBER.fullmatch(written):
+            return float(written)
     message = f"{key}: {value!r} is not a number"
     raise ReadError(message)
+
+
+def _as_float(key: str, value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        message = f"{key}: a whole number too large to be one"
+        raise ReadError(message) from None
 
 
 def text(record: Mapping[str, Any], key: str) -> str | None:
@@ -45,8 +58,17 @@ def text(record: Mapping[str, Any], key: str) -> str | None:
     """
     value = record.get(key)
     if value is None or isinstance(value, str):
-        return (value or "").strip() or None
+        written = (value or "").strip()
+        if not written.isprintable() or not is_unicode(written):
+            message = f"{key}: {written!r} is not plain text"
+            raise ReadError(message)
+        return written or None
     if isinstance(value, (int, float)):
         return str(value)
     message = f"{key}: {type(value).__name__} where a text belongs"
     raise ReadError(message)
+
+
+def is_unicode(text: str) -> bool:
+    """Say whether a text can be written as UTF-8: half a surrogate pair cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

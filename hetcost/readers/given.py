@@ -11,9 +11,22 @@ import yaml
 
 from hetcost.columns import RUN_COLUMNS
 from hetcost.errors import AmbiguousNameError, ReadError, UnknownNameError, unknown_name
+from hetcost.readers.fields import number, text
 from hetcost.reference import gpu_name
 
 BY_MODEL = "by_model"
+DERIVED = (
+    "run_id",
+    "source",
+    "req_per_s",
+    "out_tok_per_s",
+    "all_tok_per_s",
+    "mean_in_tok",
+    "mean_out_tok",
+    "mean_concurrency",
+    "repeat",
+    "warnings",
+)
 
 
 class Given:
@@ -36,8 +49,9 @@ class Given:
     def __init__(self, sidecar: str | os.PathLike[str] | None = None, **columns: Any) -> None:
         stated = {} if sidecar is None else _read_sidecar(sidecar)
         by_model = stated.pop(BY_MODEL, {})
-        self._columns = _known({**stated, **columns})
+        self._stated, self._columns = _known(stated), _known(columns)
         self._by_model = {model: _known(more) for model, more in by_model.items()}
+        self.unused_models = set(self._by_model)
 
     def complete(self, row: dict[str, Any]) -> None:
         """Fill in what the row lacks.
@@ -47,7 +61,9 @@ class Given:
         ReadError
             The row says something else than what was given, or names its GPU ambiguously.
         """
-        given = {**self._columns, **self._by_model.get(row.get("model"), {})}
+        model = row.get("model")
+        self.unused_models.discard(model)
+        given = {**self._stated, **self._by_model.get(model, {}), **self._columns}
         _name_gpu(row, given.get("gpu"))
         for name, value in given.items():
             said = row.get(name)
@@ -62,7 +78,7 @@ class Given:
 def _read_sidecar(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         stated = yaml.safe_load(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         message = f"sidecar {os.fspath(path)}: {error}"
         raise ReadError(message) from None
     fits = isinstance(stated, dict) and isinstance(stated.get(BY_MODEL, {}), dict)
@@ -72,13 +88,24 @@ def _read_sidecar(path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(stated)
 
 
-def _known(columns: Mapping[str, Any]) -> dict[str, Any]:
-    names = [column.name for column in RUN_COLUMNS]
-    for name in columns:
-        if name not in names:
-            raise unknown_name("given", name, names)
-    gpu = {"gpu": gpu_name(columns["gpu"])} if "gpu" in columns else {}
-    return {**columns, **gpu}
+def _known(columns: Any) -> dict[str, Any]:
+    """Check names and kinds of given columns; numbers may be written as text."""
+    if not isinstance(columns, Mapping):
+        message = f"given: {columns!r} where run columns and their values belong"
+        raise ReadError(message)
+    kinds = {column.name: column.kind for column in RUN_COLUMNS}
+    known: dict[str, Any] = {}
+    for name, value in columns.items():
+        if name not in kinds:
+            raise unknown_name("given", name, kinds)
+        if name in DERIVED:
+            message = f"given: {name} is worked out from the file and cannot be given"
+            raise ReadError(message)
+        if value is not None:
+            known[name] = (text if kinds[name] == "text" else number)(columns, name)
+    if "gpu" in known:
+        known["gpu"] = gpu_name(known["gpu"])
+    return known
 
 
 def _name_gpu(row: dict[str, Any], given: str | None) -> None:
@@ -98,10 +125,11 @@ def _name_gpu(row: dict[str, Any], given: str | None) -> None:
 
 def _share_out(row: dict[str, Any]) -> None:
     """Work out tensor parallelism from n_gpus = tensor · pipeline · replicas, where it is open."""
-    shape = [row.get(name) for name in ("n_gpus", "pipeline_parallel", "replicas")]
+    shape: list[Any] = [row.get(name) for name in ("n_gpus", "pipeline_parallel", "replicas")]
     if _is_missing(row.get("tensor_parallel")) and not any(map(_is_missing, shape)):
-        n_gpus, pipeline, replicas = (float(cards or 1) for cards in shape)
-        row["tensor_parallel"] = n_gpus / (pipeline * replicas)
+        n_gpus, pipeline, replicas = shape
+        if pipeline and replicas:
+            row["tensor_parallel"] = n_gpus / (pipeline * replicas)
 
 
 def _is_missing(value: Any) -> bool:

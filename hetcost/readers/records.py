@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 _DECODER = json.JSONDecoder()
 _BLANK = " \t\r\n"
+# Reading over line ends costs the length of the file each time it fails: after so many failures
+# only objects that stand on one line are tried.
+_MOST_FAILURES = 50
 
 
 class Found(NamedTuple):
@@ -36,17 +39,36 @@ def json_records(text: str) -> Iterator[Found]:
     if not text.strip():
         yield Found(1, reason="the file is empty")
         return
-    position, line = 0, 1
+    position, line, failures, found = 0, 1, 0, False
+    end_of_text = len(text.rstrip())
     while (start := _next(text, position, _BLANK + ",")) < len(text):
         line += text.count("\n", position, start)
+        found = True
         try:
-            value, position = _DECODER.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError) as error:
+            value, position = _decode(text, start, over_lines=failures < _MOST_FAILURES)
+        except (ValueError, RecursionError) as error:
+            failures += 1
             position = _resume(text, start)
-            yield Found(line, reason=_reason(error, text, position))
+            yield Found(line, reason=_reason(error, cut=position >= end_of_text))
         else:
             yield from _entries(line, value)
         line += text.count("\n", start, position)
+    if not found:
+        yield Found(1, reason="no runs in this file")
+
+
+def _decode(text: str, start: int, *, over_lines: bool) -> tuple[Any, int]:
+    """Decode the value at `start`: within its line if it ends there, else beyond."""
+    end = text.find("\n", start)
+    end = len(text) if end == -1 else end
+    try:
+        value, length = _DECODER.raw_decode(text[start:end])
+    except json.JSONDecodeError as error:
+        open_ended = error.msg.startswith("Unterminated") or error.pos >= end - start
+        if end == len(text) or not open_ended or not over_lines:
+            raise
+        return _DECODER.raw_decode(text, start)
+    return value, start + length
 
 
 def _entries(line: int, value: Any) -> Iterator[Found]:
@@ -76,9 +98,10 @@ def _resume(text: str, start: int) -> int:
     return len(text)
 
 
-def _reason(error: Exception, text: str, end: int) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        open_ended = error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip())
-        cut = end >= len(text) and open_ended
-        return "the JSON is cut short" if cut else f"not JSON: {error.msg}"
-    return "nested too deeply to be a result"
+def _reason(error: Exception, *, cut: bool) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply to be a result"
+    if not isinstance(error, json.JSONDecodeError):
+        return "not JSON: a number of too many digits"
+    open_ended = error.msg.startswith("Unterminated") or error.pos >= len(error.doc.rstrip())
+    return "the JSON is cut short" if cut and open_ended else f"not JSON: {error.msg}"

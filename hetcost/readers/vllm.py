@@ -16,6 +16,7 @@ duration                   duration_s            s
 total_{input,output}_...   total_{in,out}_tok    of the completed requests
 request_goodput(:)         goodput_per_s         1/s; the colon is in the key up to 0.9
 {stat}_{metric}_ms         the same              ms; ``median`` serves as ``p50``
+p99.9_{metric}_ms …        p99_9_{metric}_ms …   ms; any percentile below 100
 =========================  ====================  ===========================================
 
 Throughput is tokens / duration, not the tool's own figure. A run without a completed request
@@ -40,6 +41,7 @@ _NEEDED = ("model_id", "completed", "duration", "total_input_tokens", "total_out
 _TELLING = ("request_throughput", "total_token_throughput", "mean_ttft_ms", "median_ttft_ms")
 _ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "tensorrt-llm": "TensorRT-LLM"}
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})")
+_OTHER_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)_(ttft|tpot|itl|e2el)_ms")
 _LATENCY_KEYS = [
     (f"{statistic}_{metric}_ms", f"median_{metric}_ms" if statistic == "p50" else None)
     for metric in LATENCIES
@@ -68,7 +70,9 @@ def row(record: Mapping[str, Any]) -> dict[str, Any]:
     n_requests = number(record, "num_prompts")
     failed = number(record, "failed")
     tok_in, tok_out = number(record, "total_input_tokens"), number(record, "total_output_tokens")
-    rate = number(record, "request_rate") if record.get("request_rate") is not None else math.inf
+    rate, limit = number(record, "request_rate"), number(record, "max_concurrency")
+    if math.isnan(rate) and limit > 0:
+        rate = math.inf
     out: dict[str, Any] = {
         "tool": TOOL,
         "engine": _ENGINES.get(str(record.get("backend") or record.get("endpoint_type")).lower()),
@@ -78,7 +82,7 @@ def row(record: Mapping[str, Any]) -> dict[str, Any]:
         "n_gpus": number(record, "gpu_count"),
         "request_rate_per_s": rate,
         "burstiness": number(record, "burstiness"),
-        "max_concurrency": number(record, "max_concurrency"),
+        "max_concurrency": limit,
         "n_requests": n_requests,
         "completed": completed,
         "failed": n_requests - completed if math.isnan(failed) else failed,
@@ -93,11 +97,14 @@ def row(record: Mapping[str, Any]) -> dict[str, Any]:
         if instead is not None and math.isnan(value):
             value = number(record, instead)
         out[key] = value
+    for key in record:
+        if (match := _OTHER_PERCENTILE.fullmatch(key)) is not None:
+            out.setdefault(f"p{match[1].replace('.', '_')}_{match[2]}_ms", number(record, key))
     if not completed > 0:
-        out.update(dict.fromkeys((key for key, _ in _LATENCY_KEYS), math.nan))
+        out.update({key: math.nan for key in out if key.endswith("_ms")})
         out["goodput_per_s"] = math.nan
     elif tok_out <= completed:
-        out.update({key: math.nan for key, _ in _LATENCY_KEYS if "_tpot_" in key or "_itl_" in key})
+        out.update({key: math.nan for key in out if "_tpot_" in key or "_itl_" in key})
     return out
 
 
@@ -115,7 +122,9 @@ def _date(record: Mapping[str, Any]) -> str | None:
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}"
 
 
-def _arrival(rate: float, burstiness: float, max_concurrency: float) -> str:
+def _arrival(rate: float, burstiness: float, max_concurrency: float) -> str | None:
+    if math.isnan(rate):
+        return None
     if math.isinf(rate):
         return "burst" if math.isnan(max_concurrency) else "closed"
     return "poisson" if burstiness == 1 or math.isnan(burstiness) else "gamma"

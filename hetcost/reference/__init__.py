@@ -128,7 +128,7 @@ def grids(tables: Tables = None) -> pd.DataFrame:
     Returns
     -------
     ``zone name year gco2e_per_kwh low high source url licence quality note origin``; life-cycle
-    factors, annual mean. [gCO2e/kWh]
+    factors, annual mean of generation (of consumption where the note says so). [gCO2e/kWh]
     """
     rows = facts("grids", tables)
     values = best(rows[rows["quantity"] == GRID_QUANTITY], ("entity", "date"))

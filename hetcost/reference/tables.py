@@ -55,7 +55,7 @@ OURS = "hetcost"
 Tables = str | os.PathLike[str] | None
 
 _DATED = ("prices", "grids")
-_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+_DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 
 def facts(table: str, tables: Tables = None) -> pd.DataFrame:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hetcost.errors import ReportError
 from hetcost.parallel import Done, run_jobs
 from hetcost.report.index import write_index
-from hetcost.report.parameters import fitting
-from hetcost.report.rendering import Rendered, render
+from hetcost.report.rendering import Rendered, render, report_folder
 
 
 class Job(NamedTuple):
@@ -40,11 +41,15 @@ def render_many(
     Raises
     ------
     UnknownNameError, ReportError
-        A notebook or parameter is not valid; nothing has run then.
+        A notebook or parameter is not valid, or two reports would share a folder; nothing has
+        run then.
     """
     todo = list(jobs)
-    for job in todo:
-        fitting(job.notebook, job.parameters)
+    folders = [report_folder(job.notebook, job.parameters, job.out) for job in todo]
+    for folder, count in Counter(folders).items():
+        if count > 1:
+            message = f"{count} reports would share the folder {folder}"
+            raise ReportError(message)
     try:
         yield from run_jobs(_render, todo, workers=workers, executor=executor)
     finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+import uuid
 import warnings
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,10 @@ def manager_for(report_dir: Path) -> type[AsyncKernelManager]:
 
     class ReportKernelManager(AsyncKernelManager):
         def __init__(self, **options: Any) -> None:
-            super().__init__(**{**options, "transport": "ipc"})
+            # Without an address of its own, every kernel would meet at `kernel-ipc` in the
+            # working directory.
+            address = Path(tempfile.gettempdir(), f"hetcost-{uuid.uuid4().hex[:12]}")
+            super().__init__(**{**options, "transport": "ipc", "ip": str(address)})
             self._kernel_spec = spec
 
     return ReportKernelManager

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from hetcost.columns import label
@@ -51,21 +52,18 @@ def save_figure(figure: Figure, name: str) -> None:
     ReportError
         The name is none.
     """
-    from IPython.display import Image, display
-    from matplotlib import pyplot, rc_context
+    from IPython.display import Image, display  # only notebooks show
+
+    from hetcost.plots import style  # numbers go without matplotlib
 
     _check_name(name)
-    folder = _folder(FIGURES)
-    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    figure.savefig(png, dpi=_DPI, metadata={"Software": None})
-    figure.set_layout_engine("none")  # the layout is found; the second drawing keeps it
-    with rc_context({"svg.hashsalt": name}):
-        figure.savefig(svg, metadata={"Date": None})
-    pyplot.close(figure)
+    stem = _folder(FIGURES) / name
     title = figure.get_suptitle() or next((ax.get_title(loc="left") for ax in figure.axes), "")
     text = " ".join(title.split()) or name
-    display(Image(png.read_bytes(), width=_WIDTH_PX, alt=text))  # type: ignore[no-untyped-call]
-    _note(FIGURES, {"png": f"{FIGURES}/{png.name}", "svg": f"{FIGURES}/{svg.name}", "title": text})
+    style.save(figure, stem, _DPI)
+    png = stem.with_suffix(".png").read_bytes()
+    display(Image(png, width=_WIDTH_PX, alt=text))  # type: ignore[no-untyped-call]
+    _note(FIGURES, {"png": f"{FIGURES}/{name}.png", "svg": f"{FIGURES}/{name}.svg", "title": text})
 
 
 def save_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -95,13 +93,14 @@ def save_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
     return table
 
 
-def show_table(table: pd.DataFrame, name: str) -> Styler:
+def show_table(table: pd.DataFrame, name: str, columns: list[str] | None = None) -> Styler:
     """Save a table as :func:`save_table` does, and show it with labels and units as headings.
 
     Parameters
     ----------
     table : Columns of the data dictionary are headed by their labels, others by their names.
     name : Lower-case letters, digits, ``_`` and ``-``.
+    columns : Columns to show, all if None; the CSV has all.
 
     Returns
     -------
@@ -109,6 +108,7 @@ def show_table(table: pd.DataFrame, name: str) -> Styler:
     taken as markup.
     """
     save_table(table, name)
+    table = table if columns is None else table[columns]
     headings: dict[Any, str] = {column: html.escape(label(str(column))) for column in table}
     shown: dict[Any, Any] = {headings[column]: _formatter(table[column]) for column in table}
     styled = table.rename(columns=headings).style.hide(axis="index").format(shown)
@@ -167,11 +167,14 @@ def _folder(kind: str) -> Path:
 
 def _formatter(column: pd.Series) -> Callable[[Any], str]:
     """Write a column's numbers with one number of decimals: four digits of a typical value."""
+    if column.name == "model":
+        return lambda value: "–" if pd.isna(value) else html.escape(str(value).rsplit("/", 1)[-1])
     if not pd.api.types.is_float_dtype(column):
         return lambda value: "–" if pd.isna(value) else html.escape(str(value))
-    sizes = column.abs()[column.notna() & (column != 0)]
+    finite = column[np.isfinite(column)]
+    sizes = finite.abs()[finite != 0]
     typical = 1.0 if sizes.empty else float(sizes.median())
-    whole = bool((column.dropna() % 1 == 0).all())
+    whole = bool((finite % 1 == 0).all())
     decimals = 0 if whole else min(max(3 - math.floor(math.log10(typical)), 0), 8)
     return lambda value: "–" if pd.isna(value) else f"{value:,.{decimals}f}"
 

@@ -13,15 +13,16 @@ from nbconvert import HTMLExporter
 TEMPLATES = Path(__file__).parent / "template"
 
 
-def notebook_page(node: Any, provenance: str) -> str:
+def notebook_page(node: Any, title: str, provenance: str) -> str:
     """Turn an executed notebook into a page that loads nothing from elsewhere.
 
     Parameters
     ----------
     node : The notebook.
+    title : Title of the page.
     provenance : Line for the footer.
     """
-    resources = {"provenance": provenance, "style": _style()}
+    resources = {"title": title, "provenance": provenance, "style": _style()}
     body, _ = _exporter().from_notebook_node(node, resources=resources)
     return str(body)
 

@@ -85,7 +85,7 @@ def inspect(notebook: str | Path) -> list[Parameter]:
         node = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
         sources = [c.source for c in node.cells if "parameters" in c.metadata.get("tags", [])]
         return [parameter for source in sources for parameter in _parameters(source)]
-    except (OSError, ValueError, KeyError, AttributeError, SyntaxError) as error:
+    except Exception as error:  # whatever nbformat meets in a file that is none
         message = f"{path.name}: not a notebook whose parameters can be read: {error}"
         raise ReportError(message) from None
 
@@ -152,7 +152,7 @@ def _as_declared(parameter: Parameter, value: Any) -> Any:
     if not kinds or type(plain) in kinds:
         return plain
     for kind in kinds:
-        read = _read(kind, plain) if isinstance(plain, str) else plain
+        read = _plain(parameter.name, _read(kind, plain)) if isinstance(plain, str) else plain
         if kind is float and type(read) is int:
             read = float(read)
         if type(read) is kind:
@@ -164,7 +164,7 @@ def _as_declared(parameter: Parameter, value: Any) -> Any:
 def _read(kind: type, text: str) -> Any:
     try:
         return kind(text) if kind in (int, float) else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError):
+    except (ValueError, yaml.YAMLError, RecursionError):
         return text
 
 
@@ -180,6 +180,12 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(name, entry) for entry in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(name, entry) for key, entry in value.items()}
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            message = f"parameter {name}: {value!r} is not valid Unicode text"
+            raise ReportError(message) from None
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     message = f"parameter {name}: a {type(value).__name__} cannot be passed to a notebook"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ _LOCK = ".lock"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 _LONGEST_NAME = 80
 _INJECTED = "injected-parameters"
+_RESERVED = ("index.html", "manifest.json")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Rendered:
     notebook : File name of the notebook.
     notebook_sha256 : Hash of the notebook before it ran.
     parameters : What was given; the defaults stand in the executed copy.
+    files : SHA-256 of every file that a parameter names.
     page, executed : HTML and executed notebook.
     findings : Sentences that the notebook said.
     figures : ``png``, ``svg`` and ``title`` of each figure.
@@ -54,6 +57,7 @@ class Rendered:
     notebook: str
     notebook_sha256: str
     parameters: dict[str, Any]
+    files: dict[str, str]
     page: str
     executed: str
     findings: list[str] = field(default_factory=list)
@@ -93,20 +97,29 @@ def render(
     source = notebook_path(notebook)
     given = fitting(source, parameters or {})
     warn_of_a_foreign_kernelspec()
-    folder = Path(out).resolve() / _folder_name(source.stem, given)
+    folder = report_folder(source, given, out)
     executed = folder / f"{source.stem}.ipynb"
     page = folder / f"{source.stem}.html"
+    if folder.is_symlink() or folder in source.resolve().parents:
+        message = f"{folder} holds the notebook itself or is a link: choose another output folder"
+        raise ReportError(message)
     try:
         with _own_folder(folder):
             node = _execute(source, executed, given, timeout)
-            page.write_text(notebook_page(node, provenance_line()), "utf-8")
+            title = _title(node, source.stem)
+            page.write_text(notebook_page(node, title, provenance_line()), "utf-8")
             record = outputs.read_record(folder)
             rendered = Rendered(
                 name=folder.name,
-                title=_title(node, source.stem),
+                title=title,
                 notebook=source.name,
                 notebook_sha256=sha256(source),
-                parameters=given,
+                parameters=_in_json(given),
+                files={
+                    value: sha256(Path(value))
+                    for value in given.values()
+                    if isinstance(value, str) and Path(value).is_file()
+                },
                 page=page.name,
                 executed=executed.name,
                 findings=record[outputs.FINDINGS],
@@ -114,12 +127,18 @@ def render(
                 tables=record[outputs.TABLES],
                 sources=record[outputs.SOURCES],
             )
-            card = json.dumps(asdict(rendered), indent=1, ensure_ascii=True)
+            card = json.dumps(asdict(rendered), indent=1, ensure_ascii=True, allow_nan=False)
             (folder / CARD).write_text(card + "\n", "utf-8")
     except OSError as error:
         message = f"cannot write to {folder}: {error.strerror or error}"
         raise ReportError(message) from None
     return rendered
+
+
+def report_folder(notebook: str | Path, parameters: Mapping[str, Any], out: str | Path) -> Path:
+    """Return the folder that a report goes to, its parameters checked as :func:`render` does."""
+    source = notebook_path(notebook)
+    return Path(out).resolve() / _folder_name(source.stem, fitting(source, parameters))
 
 
 def read_card(folder: Path) -> Rendered | None:
@@ -141,7 +160,6 @@ def _execute(source: Path, executed: Path, given: dict[str, Any], timeout: float
             language="python",
             kernel_manager_class=manager_for(executed.parent),
             execution_timeout=timeout,
-            cwd=str(executed.parent),
             progress_bar=False,
             log_output=False,
             record_timing=False,
@@ -172,12 +190,24 @@ def _settle(node: Any, source: Path, executed: Path) -> None:
     node.metadata.papermill.update(input_path=source.name, output_path=executed.name)
 
 
+def _in_json(value: Any) -> Any:
+    """Write what JSON has no number for, NaN and infinity, as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, list):
+        return [_in_json(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _in_json(entry) for key, entry in value.items()}
+    return value
+
+
 def _folder_name(stem: str, parameters: Mapping[str, Any]) -> str:
     """Name a report's folder after notebook and parameters; never a path, never two alike."""
     pairs = "--".join(f"{name}={value}" for name, value in sorted(parameters.items()))
     wanted = f"{stem}--{pairs}" if pairs else stem
     safe = _UNSAFE.sub("_", wanted)[:_LONGEST_NAME].lstrip(".") or "_"
-    if safe == wanted:
+    plain = safe == wanted and not any(set("=-") & set(str(v)) for v in parameters.values())
+    if plain and safe not in _RESERVED:
         return safe
     return f"{safe}-{hashlib.sha256(wanted.encode()).hexdigest()[:8]}"
 
