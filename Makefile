@@ -1,8 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help report test test-all lint lab figures data clean
+.PHONY: help report test test-all lint lab figures data browser bench clean
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +37,13 @@ figures: $(VENV)/installed  ## Draw figures/ anew from the notebooks
 
 data: $(VENV)/installed  ## Rebuild data/runs/ from published result files: make data RAW=DIR
 	$(BIN)/hetcost tidy $(RAW) --sidecar data/runs/ionet-2025.yaml --strict -o data/runs/ionet-2025.csv
+
+browser:  ## Install Debian's Chromium, which the tests of pages use
+	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq chromium; }
+
+bench: $(VENV)/installed-dev  ## Speed as ratios against named baselines; the last table is docs/bench.md
+	$(BIN)/python -m pytest -q tests/bench --benchmark-json=build/bench.json -p no:cacheprovider
+	$(BIN)/python tests/bench/table.py build/bench.json docs/bench.md
 
 clean:  ## Remove what was built, the environment too
 	rm -rf build dist $(VENV)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 from hetcost.errors import AssumptionError
+
+_INTERRUPTED = 130
 
 
 class Done(NamedTuple):
@@ -59,6 +63,10 @@ def run_jobs(
             futures[pool.submit(function, job)] = job
         for future in as_completed(futures):
             yield _outcome(futures[future], future)
+    except BaseException:
+        if executor is None:
+            _terminate(pool)
+        raise
     finally:
         for future in futures:
             future.cancel()
@@ -68,7 +76,19 @@ def run_jobs(
 
 def _pool(workers: int) -> ProcessPoolExecutor:
     # A fork of a process with threads may hang; a fork server starts clean and stays cheap.
-    return ProcessPoolExecutor(workers, mp_context=get_context("forkserver"))
+    context = get_context("forkserver")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_on_interrupt)
+
+
+def _leave_on_interrupt() -> None:
+    """Let a worker end without a word on Ctrl-C: the process that asked for it has the word."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+
+
+def _terminate(pool: Executor) -> None:
+    # ProcessPoolExecutor.terminate_workers, which Python has from 3.14 on.
+    for process in list((getattr(pool, "_processes", None) or {}).values()):
+        process.terminate()
 
 
 def _call(function: Callable[[Any], Any], job: Any) -> Done:

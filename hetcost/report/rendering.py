@@ -28,6 +28,7 @@ from hetcost.report.provenance import provenance_line, sha256
 CARD = "report.json"
 _LOCK = ".lock"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object in memory
 _LONGEST_NAME = 80
 _INJECTED = "injected-parameters"
 _RESERVED = ("index.html", "manifest.json")
@@ -187,6 +188,10 @@ def _settle(node: Any, source: Path, executed: Path) -> None:
         cell.metadata.pop("execution", None)
         if _INJECTED in cell.metadata.get("tags", []):
             cell.id = _INJECTED
+        for output in cell.get("outputs", []):
+            plain = output.get("data", {}).get("text/plain")
+            if plain:
+                output.data["text/plain"] = _ADDRESS.sub("", plain)
     node.metadata.papermill.update(input_path=source.name, output_path=executed.name)
 
 
