@@ -138,7 +138,7 @@ def tidy(
     ] = False,
 ) -> None:
     """Read result files into one table of runs, and list what could not be read."""
-    if output.resolve() in {candidate.path.resolve() for candidate in candidates(paths)}:
+    if output.resolve() in {Path(found.path).resolve() for found in candidates(paths)}:
         message = f"{output} is one of the files to read: choose another output"
         raise AssumptionError(message)
     scan = scan_runs(paths, sidecar=sidecar)

@@ -94,7 +94,7 @@ def test_results_state_what_they_rest_on(runs):
             "no completed requests",
         ),
         ({"out_tok_per_s": np.nan, "all_tok_per_s": np.nan, "duration_s": 0.0}, "no duration"),
-        ({"n_gpus": 0}, "n_gpus is below 1"),
+        ({"n_gpus": 0}, "n_gpus is not 1 or more"),
         ({"out_tok_per_s": np.inf, "all_tok_per_s": np.inf}, "no throughput"),
         ({"n_gpus": None}, "the run does not say how many GPUs"),
         ({"gpu": None}, "the run names no GPU"),

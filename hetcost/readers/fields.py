@@ -71,4 +71,8 @@ def text(record: Mapping[str, Any], key: str) -> str | None:
 
 def is_unicode(text: str) -> bool:
     """Say whether a text can be written as UTF-8: half a surrogate pair cannot."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

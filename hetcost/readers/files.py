@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -15,16 +15,11 @@ _RESULT_FILE = f"result file ({' or '.join(SUFFIXES)})"
 _NO_RESULT = f"not a {_RESULT_FILE}"
 
 
-def _shown(name: str) -> str:
-    """Return a file name as text that can be written: bytes that are none are escaped."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 class Candidate(NamedTuple):
     """A file, by a name relative to what was asked for; or why there is none to read."""
 
     name: str
-    path: Path
+    path: str
     trouble: str = ""
 
 
@@ -34,52 +29,67 @@ def candidates(paths: Paths) -> Iterator[Candidate]:
     In a folder what is hidden is left out; links to folders are not followed, which is told.
     """
     asked = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    seen: set[str] = set()
+    seen: set[tuple[int, int]] = set()
     for entry in sorted(os.fspath(path) for path in asked):
         for candidate in _expand(entry):
-            real = os.path.realpath(candidate.path)
-            if real not in seen:
-                seen.add(real)
+            if candidate.trouble:
+                yield candidate
+                continue
+            try:
+                status = os.stat(candidate.path)  # noqa: PTH116  once a file: a Path costs more
+            except OSError as error:
+                yield candidate._replace(trouble=error.strerror or str(error))
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                yield candidate._replace(trouble="not a regular file")
+            elif (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
                 yield candidate
 
 
 def _expand(entry: str) -> Iterator[Candidate]:
     try:
-        found = [entry] if Path(entry).exists() else sorted(glob.glob(entry, recursive=True))  # noqa: PTH207  patterns may be absolute
+        found = [entry] if os.path.exists(entry) else sorted(glob.glob(entry, recursive=True))  # noqa: PTH110, PTH207  patterns may be absolute
     except (OSError, ValueError) as error:
-        yield Candidate(_shown(entry), Path(), f"no path: {error}")
+        yield Candidate(_shown(entry), entry, f"no path: {error}")
         return
     for name in found:
-        path = Path(name)
-        if path.is_dir():
-            yield from _folder(path)
+        if os.path.isdir(name):  # noqa: PTH112
+            yield from _folder(name)
         else:
-            shown = path.name if path.is_absolute() else path.as_posix()
-            yield Candidate(_shown(shown), path, _trouble(path))
+            shown = os.path.basename(name) if os.path.isabs(name) else name  # noqa: PTH117, PTH119
+            yield Candidate(_shown(shown), name)
     if not found:
         missing = "no such file or folder, and as a pattern it matches none"
-        yield Candidate(_shown(entry), Path(entry), missing)
+        yield Candidate(_shown(entry), entry, missing)
 
 
-def _trouble(path: Path) -> str:
-    return "" if path.is_file() else "not a regular file"
-
-
-def _folder(root: Path) -> Iterator[Candidate]:
-    unread: list[OSError] = []
-    found: list[Candidate] = []
-    for place, folders, files in os.walk(root, onerror=unread.append):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in (*folders, *files):
-            path = Path(place, name)
-            shown = _shown(path.relative_to(root).as_posix())
-            if name in folders:
-                if path.is_symlink():
-                    found.append(Candidate(shown, path, "a link to a folder, not followed"))
-            elif not name.startswith("."):
-                fits = path.suffix.casefold() in SUFFIXES
-                found.append(Candidate(shown, path, _trouble(path) if fits else _NO_RESULT))
-    found += [Candidate(_shown(str(e.filename)), Path(e.filename), str(e.strerror)) for e in unread]
+def _folder(root: str) -> Iterator[Candidate]:
+    found = sorted(_below(root, ""))
     if all(candidate.trouble for candidate in found):
-        yield Candidate(_shown(str(root)), root, f"no {_RESULT_FILE} in this folder")
-    yield from sorted(found)
+        yield Candidate(_shown(root), root, f"no {_RESULT_FILE} in this folder")
+    yield from found
+
+
+def _below(folder: str, prefix: str) -> Iterator[Candidate]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError as error:
+        yield Candidate(_shown(prefix or folder), folder, error.strerror or str(error))
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        name = f"{prefix}{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path, f"{name}/")
+        elif entry.is_symlink() and entry.is_dir():
+            yield Candidate(_shown(name), entry.path, "a link to a folder, not followed")
+        else:
+            fits = name.lower().endswith(SUFFIXES)
+            yield Candidate(_shown(name), entry.path, "" if fits else _NO_RESULT)
+
+
+def _shown(name: str) -> str:
+    """Return a file name as text that can be written: bytes that are none are escaped."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -52,6 +52,7 @@ class Given:
         self._stated, self._columns = _known(stated), _known(columns)
         self._by_model = {model: _known(more) for model, more in by_model.items()}
         self.unused_models = set(self._by_model)
+        self._cards: dict[Any, list[str]] = {}
 
     def complete(self, row: dict[str, Any]) -> None:
         """Fill in what the row lacks.
@@ -64,7 +65,7 @@ class Given:
         model = row.get("model")
         self.unused_models.discard(model)
         given = {**self._stated, **self._by_model.get(model, {}), **self._columns}
-        _name_gpu(row, given.get("gpu"))
+        self._name_gpu(row, given.get("gpu"))
         for name, value in given.items():
             said = row.get(name)
             if _is_missing(said):
@@ -73,6 +74,33 @@ class Given:
                 message = f"{name}: the file says {said!r}, given was {value!r}"
                 raise ReadError(message)
         _share_out(row)
+
+    def _name_gpu(self, row: dict[str, Any], given: str | None) -> None:
+        """Turn the file's name of the card into the canonical one."""
+        written: Any = row.get("gpu")
+        if _is_missing(written):
+            return
+        if written not in self._cards:
+            self._cards[written] = _cards(written)
+        cards = self._cards[written]
+        if len(cards) == 1:
+            row["gpu"] = cards[0]
+        elif given in cards:
+            row["gpu"] = given
+        elif cards:
+            raise ReadError(str(AmbiguousNameError("gpu", written, cards)))
+        else:
+            row["warnings"] = f"GPU '{written}' is not in the table of GPUs"
+
+
+def _cards(written: str) -> list[str]:
+    """Return the cards that a name may mean: one, several, or none that is known."""
+    try:
+        return [gpu_name(written)]
+    except AmbiguousNameError as error:
+        return error.choices
+    except UnknownNameError:
+        return []
 
 
 def _read_sidecar(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -106,21 +134,6 @@ def _known(columns: Any) -> dict[str, Any]:
     if "gpu" in known:
         known["gpu"] = gpu_name(known["gpu"])
     return known
-
-
-def _name_gpu(row: dict[str, Any], given: str | None) -> None:
-    """Turn the file's name of the card into the canonical one."""
-    written = row.get("gpu")
-    if _is_missing(written):
-        return
-    try:
-        row["gpu"] = gpu_name(str(written))
-    except AmbiguousNameError as error:
-        if given not in error.choices:
-            raise ReadError(str(error)) from None
-        row["gpu"] = given
-    except UnknownNameError:
-        row["warnings"] = f"GPU '{written}' is not in the table of GPUs"
 
 
 def _share_out(row: dict[str, Any]) -> None:

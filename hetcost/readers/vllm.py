@@ -42,11 +42,8 @@ _TELLING = ("request_throughput", "total_token_throughput", "mean_ttft_ms", "med
 _ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "tensorrt-llm": "TensorRT-LLM"}
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})")
 _OTHER_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)_(ttft|tpot|itl|e2el)_ms")
-_LATENCY_KEYS = [
-    (f"{statistic}_{metric}_ms", f"median_{metric}_ms" if statistic == "p50" else None)
-    for metric in LATENCIES
-    for statistic in STATISTICS
-]
+_LATENCY_KEYS = [f"{statistic}_{metric}_ms" for metric in LATENCIES for statistic in STATISTICS]
+_MEDIANS = {f"p50_{metric}_ms": f"median_{metric}_ms" for metric in LATENCIES}
 
 
 def claims(record: Mapping[str, Any]) -> bool:
@@ -92,14 +89,14 @@ def row(record: Mapping[str, Any]) -> dict[str, Any]:
         "goodput_per_s": _goodput(record),
     }
     out["arrival"] = _arrival(rate, out["burstiness"], out["max_concurrency"])
-    for key, instead in _LATENCY_KEYS:
-        value = number(record, key)
-        if instead is not None and math.isnan(value):
-            value = number(record, instead)
-        out[key] = value
+    for key in _LATENCY_KEYS:
+        out[key] = number(record, key)
+    for key, instead in _MEDIANS.items():
+        if math.isnan(out[key]):
+            out[key] = number(record, instead)
     for key in record:
-        if (match := _OTHER_PERCENTILE.fullmatch(key)) is not None:
-            out.setdefault(f"p{match[1].replace('.', '_')}_{match[2]}_ms", number(record, key))
+        if key[:1] == "p" and key not in out and (match := _OTHER_PERCENTILE.fullmatch(key)):
+            out[f"p{match[1].replace('.', '_')}_{match[2]}_ms"] = number(record, key)
     if not completed > 0:
         out.update({key: math.nan for key in out if key.endswith("_ms")})
         out["goodput_per_s"] = math.nan
