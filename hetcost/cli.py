@@ -49,6 +49,9 @@ _SHOWN_BY_COST = [
 
 def main() -> None:
     """Run the command; an error of ours is one message, unless ``--debug`` asks for more."""
+    # jsonschema, which nbformat loads, offers a check of IRIs when it finds this module, and the
+    # module takes over a second to load. No notebook needs the check.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     try:
         app()
     except (HetcostError, OSError) as error:
@@ -94,10 +97,11 @@ def report(
     findings: dict[str, list[str]] = {}
     failed = 0
     try:
-        with Progress(console=_err, transient=True) as progress:
+        with Progress(console=_err, transient=True, auto_refresh=False) as progress:
             bar = progress.add_task("reports", total=len(jobs))
             for done in render_many(jobs, workers=workers):
                 progress.advance(bar)
+                progress.refresh()
                 if done.error is None:
                     findings[str(done.job.notebook)] = done.result.findings
                 elif isinstance(done.error, HetcostError):

@@ -162,8 +162,9 @@ def _undominated(values: NDArray[np.float64]) -> NDArray[np.intp]:
     """
     positions = np.arange(len(values))
     for _ in range(_SWEEPS if len(values) else 0):
-        sums = _sums(values[positions])
-        for lowest in values[positions[np.argsort(sums, kind="stable")[:_SWEEPERS]]]:
+        few = min(_SWEEPERS, len(positions)) - 1
+        first = np.argpartition(_sums(values[positions]), few)[: few + 1]
+        for lowest in values[positions[first]]:
             positions = positions[_survive(values[positions], lowest)]
     points, copies = np.unique(values[positions], axis=0, return_inverse=True)
     alive = np.argsort(_sums(points), kind="stable")

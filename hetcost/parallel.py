@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -75,8 +76,8 @@ def run_jobs(
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    # A fork of a process with threads may hang; a fork server starts clean and stays cheap.
-    context = get_context("forkserver")
+    # A fork has everything loaded, but of a process with threads it may hang.
+    context = get_context("fork" if threading.active_count() == 1 else "forkserver")
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_on_interrupt)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 
 from hetcost.columns import label, require
@@ -41,6 +40,8 @@ def energy_bars(
         for model, gpu, n_gpus in rows[["model", *style.SERIES]].itertuples(index=False)
     ]
     ax = style.axes(ax, height_in=1.6 + 0.27 * len(rows))
+    import seaborn as sns
+
     colours = {gpu: style.gpu_colour(gpu) for gpu in rows["gpu"]}
     sns.barplot(
         x=rows[energy].to_numpy(),

@@ -16,7 +16,7 @@ from hetcost.errors import DataWarning
 from hetcost.report.outputs import REPORT_DIR
 
 KERNEL = "python3"
-_LAUNCH = ["-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+_LAUNCH = ["-m", "ipykernel_launcher", "-f", "{connection_file}"]
 
 
 def manager_for(report_dir: Path) -> type[AsyncKernelManager]:
@@ -30,6 +30,7 @@ def manager_for(report_dir: Path) -> type[AsyncKernelManager]:
         env={
             REPORT_DIR: str(report_dir),
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # nobody debugs a report
         },
         display_name=KERNEL,
         language="python",
