@@ -1,5 +1,6 @@
 """What README and Makefile promise."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
+from test_runs import GOOD
 
 import hetcost as hc
 
@@ -21,13 +23,31 @@ def _blocks(language):
 def test_the_readmes_session_runs_as_written(monkeypatch):
     monkeypatch.chdir(os.sep)
     namespace = {}
-    session = compile("\n".join(_blocks("python")), "README.md", "exec")
+    session = compile(_blocks("python")[0], "README.md", "exec")
     with pytest.warns(hc.DataWarning, match="groups have no row that is known to keep the SLO"):
         exec(session, namespace)
     spots = namespace["spots"]
     assert isinstance(spots, pd.DataFrame)
     assert spots["meets_slo"].all()
-    assert not spots.duplicated(["model", "gpu"]).any()
+    assert not spots.duplicated(["model", "gpu", "n_gpus"]).any()
+
+
+def test_the_readmes_own_runs_are_read_as_written(tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    bare = {key: value for key, value in GOOD.items() if not key.startswith("gpu")}
+    (tmp_path / "results" / "a.json").write_text(json.dumps(bare), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    exec(compile(_blocks("python")[1], "README.md", "exec"), namespace)
+    assert namespace["scan"].refused.empty
+    assert len(namespace["scan"].runs) == 1
+
+
+def test_the_readme_counts_the_verdicts_as_they_are():
+    counts = hc.audit_claims()["verdict"].value_counts()
+    said = re.search(r"finds (\d+) reproduced by those runs, (\d+) not, and (\d+) not", README)
+    verdicts = ["reproduced", "not reproduced", "not computable yet"]
+    assert [int(n) for n in said.groups()] == [counts[verdict] for verdict in verdicts]
 
 
 def test_every_make_target_of_the_readme_exists():
