@@ -39,7 +39,7 @@ def energy_bars(
         f"{style.short(model)}, {style.configuration(gpu, n_gpus)}"
         for model, gpu, n_gpus in rows[["model", *style.SERIES]].itertuples(index=False)
     ]
-    ax = style.axes(ax, height_in=1.6 + 0.27 * len(rows))
+    ax = style.axes(ax, height_in=1.6 + 0.27 * len(rows), width_in=11.0)
     import seaborn as sns
 
     colours = {gpu: style.gpu_colour(gpu) for gpu in rows["gpu"]}
@@ -60,7 +60,7 @@ def energy_bars(
         style.write(ax, value, place, text, fontsize=NOTE_PT, dx=5)
     ax.set_xlim(0, float(rows[energy].max() or 1) * 1.6)
     ax.set_xlabel(label(energy))
-    style.finish(ax, title, title_in=4.4)
+    style.finish(ax, title, title_in=5.0)
     ax.grid(visible=False)
     return ax
 

@@ -63,11 +63,11 @@ def gpu_colour(gpu: str) -> str:
     return GPU_COLOURS.get(gpu, OTHER_COLOUR)
 
 
-def axes(ax: Axes | None, height_in: float = 5.4) -> Axes:
+def axes(ax: Axes | None, height_in: float = 5.4, width_in: float = 9.0) -> Axes:
     """Return the Axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    _, ax = plt.subplots(figsize=(9.0, height_in), layout="constrained")
+    _, ax = plt.subplots(figsize=(width_in, height_in), layout="constrained")
     return ax
 
 

@@ -112,7 +112,11 @@ def show_table(table: pd.DataFrame, name: str, columns: list[str] | None = None)
     headings: dict[Any, str] = {column: html.escape(label(str(column))) for column in table}
     shown: dict[Any, Any] = {headings[column]: _formatter(table[column]) for column in table}
     styled = table.rename(columns=headings).style.hide(axis="index").format(shown)
-    return styled.set_uuid(name)
+    text = [
+        headings[column] for column in table if not pd.api.types.is_numeric_dtype(table[column])
+    ]
+    left: Any = {heading: [{"selector": "", "props": "text-align: left"}] for heading in text}
+    return styled.set_table_styles(left).set_uuid(name)
 
 
 def say(sentence: str) -> None:
