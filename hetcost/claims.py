@@ -214,7 +214,7 @@ def _carbon_per_mtok(study: Published) -> Finding:
     printed = published_table3().set_index("gpu")
     why = (
         f"{low:.2f} and {high:.2f}; the printed {printed['op_gco2e_per_mtok_all'][_H100]:g} comes "
-        f"from rounding to {printed['mtok_per_h'][_H100]:g} Mtok/h first"
+        f"from rounding to {printed['all_mtok_per_h'][_H100]:g} Mtok/h first"
     )
     return Finding(low, high, h100.index.append(pair.index), why)
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import pandas as pd
 import typer
-import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
@@ -23,6 +22,7 @@ from hetcost.impacts import evaluate
 from hetcost.readers.files import candidates
 from hetcost.runs import load_runs, place_and_reason, scan_runs, write_runs
 from hetcost.scenario import Scenario
+from hetcost.yaml12 import read_yaml
 
 app = typer.Typer(
     help="Cost, energy and carbon per token from measured LLM-serving benchmarks.",
@@ -215,8 +215,8 @@ def _assigned(assignments: list[str] | None) -> dict[str, Any]:
 
 def _mapping(text: str) -> Any:
     try:
-        read = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        read = read_yaml(text)
+    except AssumptionError:
         return text
     is_mapping = isinstance(read, Mapping)
     return {str(key): value for key, value in read.items()} if is_mapping else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -36,7 +37,7 @@ def run_jobs(
     ----------
     function : A function that worker processes can import.
     jobs : Its arguments.
-    workers : Processes; with one worker, or one job, everything runs in this process.
+    workers : Processes that work at once.
     executor : Any ``concurrent.futures`` executor, instead of processes of our own. It is not
         shut down.
 
@@ -54,8 +55,7 @@ def run_jobs(
         message = f"workers={workers}: valid values are 1 or more"
         raise AssumptionError(message)
     todo = list(jobs)
-    if executor is None and min(workers, len(todo)) <= 1:
-        yield from (_call(function, job) for job in todo)
+    if not todo:
         return
     pool = executor or _pool(min(workers, len(todo)))
     futures: dict[Future[Any], Any] = {}
@@ -78,25 +78,19 @@ def run_jobs(
 def _pool(workers: int) -> ProcessPoolExecutor:
     # A fork has everything loaded, but of a process with threads it may hang.
     context = get_context("fork" if threading.active_count() == 1 else "forkserver")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_on_interrupt)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_be_quiet)
 
 
-def _leave_on_interrupt() -> None:
-    """Let a worker end without a word on Ctrl-C: the process that asked for it has the word."""
+def _be_quiet() -> None:
+    """Leave the word to the process that asked: errors come back with their jobs."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    logging.lastResort = None
 
 
 def _terminate(pool: Executor) -> None:
     # ProcessPoolExecutor.terminate_workers, which Python has from 3.14 on.
     for process in list((getattr(pool, "_processes", None) or {}).values()):
         process.terminate()
-
-
-def _call(function: Callable[[Any], Any], job: Any) -> Done:
-    try:
-        return Done(job, function(job))
-    except Exception as error:
-        return Done(job, error=error)
 
 
 def _outcome(job: Any, future: Future[Any]) -> Done:

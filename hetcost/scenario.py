@@ -35,6 +35,7 @@ from hetcost.reference import (
     study_tdp_w,
     zone_code,
 )
+from hetcost.yaml12 import read_yaml
 
 PowerModel = Literal["nameplate"]
 
@@ -117,7 +118,7 @@ class Scenario(BaseModel):
         A zone or year replaces an own intensity and the other way round.
         """
         fields = {name: getattr(self, name) for name in self.model_fields_set}
-        for name in changes:
+        for name in (name for name, value in changes.items() if value is not None):
             for clashing in _clashing(name):
                 if clashing not in changes:
                     fields.pop(clashing, None)
@@ -149,8 +150,8 @@ class Scenario(BaseModel):
             The file is no mapping of fields, or a field is not valid.
         """
         try:
-            fields = yaml.safe_load(Path(path).read_text("utf-8"))
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+            fields = read_yaml(Path(path).read_text("utf-8"))
+        except (OSError, ValueError) as error:
             message = f"scenario {os.fspath(path)}: {error}"
             raise AssumptionError(message) from None
         if not isinstance(fields, dict):
@@ -219,7 +220,10 @@ class Scenario(BaseModel):
     @classmethod
     def _one_source_of_intensity(cls, fields: dict[str, Any]) -> dict[str, Any]:
         if fields.get("gco2e_per_kwh") is None:
-            return {k: v for k, v in fields.items() if v is not None or k not in _ALTERNATIVES}
+            if fields.get("grid_zone", "") is None:
+                message = "grid_zone=None: give a zone, or gco2e_per_kwh instead"
+                raise AssumptionError(message)
+            return {k: v for k, v in fields.items() if v is not None or k != "grid_year"}
         given = [name for name in _ALTERNATIVES if fields.get(name) is not None]
         if given:
             message = (

@@ -139,7 +139,7 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
         _add(notes, (values > limit) & ~too_many, f"{name} above {limit:g}")
         _add(notes, too_many, f"{name}: too many requests failed")
         _add(notes, unmeasured, f"{name} not measured")
-        _add(notes, survivors, f"{name} is known of the requests that did not fail alone")
+        _add(notes, survivors, f"{name} is known only for the requests that succeeded")
     unanswered = (completed == 0) & kept & known
     _add(notes, unanswered, "no completed requests")
     known &= ~unanswered

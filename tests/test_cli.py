@@ -1,12 +1,13 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_runs import GOOD
+from test_runs import GOOD, REFUSED
 
 import hetcost as hc
 
@@ -53,6 +54,16 @@ def test_tidy_prints_refusals_and_is_strict_on_request(results):
         assert done.returncode == 1
         assert "nothing was written" in done.stderr
         assert (results / "runs.csv").read_bytes() == before, "a good table is not overwritten"
+
+
+def test_every_refusal_is_one_line_of_the_command(results):
+    for name, (content, _, _) in REFUSED.items():
+        (results / "results" / f"{name}.json").write_text(content, "utf-8")
+    done = _run("tidy", "results", "-o", "runs.csv", cwd=results)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    for name, (_, line, reason) in REFUSED.items():
+        assert re.search(rf"refused: {name}\.json, line {line}: .*{reason}", done.stderr), name
 
 
 @pytest.mark.parametrize(

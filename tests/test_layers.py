@@ -9,7 +9,7 @@ from conftest import ROOT
 
 FLOORS = [
     {"errors", "units"},
-    {"columns", "resources", "parallel"},
+    {"columns", "resources", "parallel", "yaml12"},
     {"formulas", "slo"},
     {"reference"},
     {"readers", "scenario"},

@@ -113,6 +113,8 @@ def test_energy_carbon_with_other_parameters(tmp_path):
     other = {"basis": "all", "grid_zone": "FR", "pue": 1.4, "zones": ["FR", "DE"]}
     rendered = _render(tmp_path, ROOT / "notebooks" / "energy_carbon.ipynb", other)
     assert "On the FR grid of 2023" in rendered.findings[-1]
+    assert "3.1 times with the study's watts" in rendered.findings[-1]
+    assert {source["entity"] for source in rendered.sources} >= {"FR", "DE"}
 
 
 @pytest.mark.slow
@@ -126,10 +128,8 @@ def test_sweet_spot_where_no_price_is_known(tmp_path):
 
 @pytest.mark.slow
 def test_sweet_spot_on_ones_own_runs(tmp_path):
-    hc.load_runs("ionet-2025").assign(model="mine/<b>model</b>").to_csv(
-        tmp_path / "my.csv", index=False
-    )
-    mine = {"study": "my.csv", "model": "<b>model</b>"}
+    hc.load_runs("ionet-2025").assign(model="<b>my model").to_csv(tmp_path / "my.csv", index=False)
+    mine = {"study": "my.csv", "model": "<b>my model"}
     rendered = _render(tmp_path, ROOT / "notebooks" / "sweet_spot.ipynb", mine)
     page = (tmp_path / "out" / rendered.name / rendered.page).read_text("utf-8")
     assert "<b>" not in page

@@ -90,6 +90,9 @@ def test_zone_and_own_intensity_replace_each_other():
     assert (own.grid_zone, own.grid_year, own.gco2e_per_kwh) == (None, None, 50)
     back = own.but(grid_zone="DE")
     assert (back.grid_zone, back.grid_year, back.gco2e_per_kwh) == ("DE", 2023, None)
+    assert hc.Scenario(grid_zone="FR").but(gco2e_per_kwh=None).grid_zone == "FR"
+    with pytest.raises(AssumptionError, match="give a zone"):
+        back.but(grid_zone=None)
     with pytest.raises(AssumptionError, match="exclude"):
         own.but(grid_zone="DE", gco2e_per_kwh=1)
 
@@ -102,6 +105,9 @@ def test_a_scenario_goes_to_yaml_and_back(tmp_path):
     ):
         scenario.to_yaml(tmp_path / "s.yaml")
         assert hc.Scenario.from_yaml(tmp_path / "s.yaml") == scenario
+    (tmp_path / "s.yaml").write_text("grid_zone: NO\nprice_as_of: 2025-05-07\n")
+    norway = hc.Scenario.from_yaml(tmp_path / "s.yaml")
+    assert (norway.grid_zone, norway.price_as_of) == ("NO", "2025-05-07")
     for text in ("- 1", "pue: 0.5", "pu: 1", "{", ""):
         (tmp_path / "s.yaml").write_text(text)
         with pytest.raises(HetcostError):

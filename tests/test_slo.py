@@ -71,7 +71,7 @@ def test_failed_requests_are_misses():
     out = meets_slo(_frame(p99_ttft_ms=90.0, **counts), limit)
     assert list(out["meets_slo"].astype(object).fillna("?")) == [False, "?", False, False]
     assert out["slo_note"][0] == "p99_ttft_ms: too many requests failed"
-    assert "did not fail" in out["slo_note"][1]
+    assert "that succeeded" in out["slo_note"][1]
     assert not meets_slo(_frame(p99_ttft_ms=110.0, **counts), limit)["meets_slo"].any()
     exactly = _frame(p90_ttft_ms=90.0, completed=[180], failed=[20])
     assert meets_slo(exactly, SLO(p90_ttft_ms=100))["meets_slo"].isna().item()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hetcost import reference
 from hetcost.columns import require
 from hetcost.errors import AssumptionError, UnknownNameError
+from hetcost.reference.tables import PRICE_SUFFIX
 from hetcost.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -169,7 +170,7 @@ def facts_used(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataF
     scenario = checked(scenario)
     require(runs, ["gpu"], "facts_used")
     cards = sorted(set(canonical(runs["gpu"].dropna().unique(), scenario)))
-    rent = f"{scenario.price_class}_usd_per_gpu_h"
+    rent = f"{scenario.price_class}{PRICE_SUFFIX}"
     looked_up = [
         *((card, rent, "USD/GPU/h", price(card, scenario)) for card in cards),
         *((card, "tdp_w", "W", tdp(card, scenario)) for card in cards),

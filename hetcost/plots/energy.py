@@ -117,6 +117,7 @@ def ratio_by_load(
     lines: dict[str, pd.DataFrame],
     *,
     stated: float | None = None,
+    ylabel: str = "Ratio (1)",
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -127,6 +128,7 @@ def ratio_by_load(
     lines : By name, frames with ``request_rate_per_s ratio``, as
         :func:`hetcost.published.at_equal_load` makes them.
     stated : A published ratio to compare with.
+    ylabel : What is divided by what.
     title : The finding.
     ax : Where to draw; a new figure if None.
 
@@ -154,7 +156,7 @@ def ratio_by_load(
     style.name_lines(ax, labels)
     ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
     ax.set_xlabel("Offered load of both (requests/s)")
-    ax.set_ylabel("Energy per token, ratio (1)")
+    ax.set_ylabel(ylabel)
     return style.finish(ax, title)
 
 

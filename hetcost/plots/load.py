@@ -210,6 +210,8 @@ def _draw_limit(ax: Axes, limit_ms: float | None) -> None:
     if limit_ms is None:
         return
     ax.axvline(limit_ms, color=INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    note = f" limit {limit_ms:,g} ms"
+    ax.text(limit_ms, 1.0, note, transform=ax.get_xaxis_transform(), va="top", fontsize=NOTE_PT)
     beyond = Rectangle(
         (limit_ms, 0), limit_ms * 1e6, 1, color=INK, alpha=0.06, linewidth=0, zorder=0
     )
@@ -231,7 +233,7 @@ def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> Non
     line = NOTE_PT * 1.25
     stacks: list[list[int]] = []
     for index, height in enumerate(heights):
-        if stacks and height - heights[stacks[-1][-1]] < line * 2.6:
+        if stacks and height - heights[stacks[-1][-1]] < line * 1.9:
             stacks[-1].append(index)
         else:
             stacks.append([index])

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hetcost.columns import RUN_COLUMNS
 from hetcost.errors import AmbiguousNameError, ReadError, UnknownNameError, unknown_name
 from hetcost.readers.fields import number, text
 from hetcost.reference import gpu_name
+from hetcost.yaml12 import read_yaml
 
 BY_MODEL = "by_model"
 DERIVED = (
@@ -105,8 +104,8 @@ def _cards(written: str) -> list[str]:
 
 def _read_sidecar(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        stated = yaml.safe_load(Path(path).read_text("utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        stated = read_yaml(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
         message = f"sidecar {os.fspath(path)}: {error}"
         raise ReadError(message) from None
     fits = isinstance(stated, dict) and isinstance(stated.get(BY_MODEL, {}), dict)

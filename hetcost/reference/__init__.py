@@ -8,9 +8,11 @@ known to be wrong and are kept so that published figures can be rebuilt.
 from __future__ import annotations
 
 import calendar
+from collections.abc import Iterable
 
 import pandas as pd
 
+from hetcost.errors import AssumptionError, ReferenceDataError
 from hetcost.reference.names import gpu_name, zone_code
 from hetcost.reference.tables import GRID_QUANTITY, PRICE_SUFFIX, UNITS, Tables, best, facts
 
@@ -21,11 +23,13 @@ __all__ = [
     "gpu_name",
     "gpus",
     "grid_fact",
+    "grid_facts",
     "grids",
     "last_day",
     "price_classes",
     "price_fact",
     "prices",
+    "study_facts",
     "study_tdp_w",
     "zone_code",
 ]
@@ -66,10 +70,18 @@ def gpu_fact(gpu: str, quantity: str, *, tables: Tables = None) -> pd.Series | N
     return None if rows.empty else _with_number(rows.iloc[0])
 
 
+def study_facts() -> pd.DataFrame:
+    """Return the rows of ``gpus`` on what the published study assumed, wrong ones too."""
+    rows = facts("gpus")
+    return rows[(rows["quantity"] == "tdp_w") & (rows["source"] == STUDY)]
+
+
 def study_tdp_w() -> dict[str, float]:
     """Return the board power that the published study assumed, by card, in W."""
-    rows = facts("gpus")
-    rows = rows[(rows["quantity"] == "tdp_w") & (rows["source"] == STUDY)]
+    rows = study_facts()
+    if rows.empty:
+        message = f"gpus.csv: no tdp_w with the source '{STUDY}'"
+        raise ReferenceDataError(message)
     return dict(zip(rows["entity"], rows["value"].astype(float), strict=True))
 
 
@@ -148,6 +160,38 @@ def grid_fact(zone: str, year: int, *, tables: Tables = None) -> pd.Series | Non
     wanted = (rows["entity"] == zone) & (rows["quantity"] == GRID_QUANTITY)
     rows = best(rows[wanted & (rows["date"] == str(year))])
     return None if rows.empty else _with_number(rows.iloc[0])
+
+
+def grid_facts(zones: Iterable[str], year: int, *, tables: Tables = None) -> pd.DataFrame:
+    """Return the best-sourced rows on the carbon intensity of several zones in a year.
+
+    Parameters
+    ----------
+    zones : Codes, alpha-3 codes or names.
+    year : Calendar year.
+    tables : Folder of a user's own tables.
+
+    Returns
+    -------
+    One fact per zone, in their order, with ``name`` and ``gco2e_per_kwh``.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such zone; the message lists the nearest.
+    AssumptionError
+        No intensity of a zone is known for that year.
+    """
+    names = grids(tables).drop_duplicates("zone").set_index("zone")["name"]
+    rows = []
+    for written in zones:
+        zone = zone_code(written, tables=tables)
+        fact = grid_fact(zone, year, tables=tables)
+        if fact is None:
+            message = f"zones: no carbon intensity of {zone} in {year}"
+            raise AssumptionError(message)
+        rows.append({**fact, "name": names[zone], "gco2e_per_kwh": fact["value"]})
+    return pd.DataFrame(rows)
 
 
 def last_day(date: str) -> str:

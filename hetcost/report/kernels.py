@@ -26,7 +26,7 @@ def manager_for(report_dir: Path) -> type[AsyncKernelManager]:
     so that kernels started at once do not race for ports.
     """
     spec = KernelSpec(
-        argv=[sys.executable, *_LAUNCH, "--IPKernelApp.log_level=ERROR"],
+        argv=[sys.executable, *_LAUNCH, "--IPKernelApp.log_level=CRITICAL"],
         env={
             REPORT_DIR: str(report_dir),
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",

@@ -32,6 +32,18 @@ RECORD = "record.json"
 FIGURES, TABLES, FINDINGS, SOURCES = "figures", "tables", "findings", "sources"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_CITED = (
+    "entity",
+    "quantity",
+    "value",
+    "unit",
+    "source",
+    "url",
+    "date",
+    "licence",
+    "quality",
+    "origin",
+)
 _DPI = 160
 _WIDTH_PX = 900
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -138,8 +150,9 @@ def cite(facts: pd.DataFrame) -> None:
 
     Parameters
     ----------
-    facts : As :func:`hetcost.facts_used` returns them.
+    facts : As :func:`hetcost.facts_used` or the tables of :mod:`hetcost.reference` give them.
     """
+    facts = facts[[name for name in _CITED if name in facts]]
     for fact in facts.astype(object).where(facts.notna(), None).to_dict("records"):
         _note(SOURCES, fact)
 

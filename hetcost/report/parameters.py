@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import nbformat
 import numpy as np
-import yaml
 
 from hetcost.errors import ReportError, unknown_name
 from hetcost.resources import notebooks_dir
+from hetcost.yaml12 import read_yaml
 
 _TYPES: Mapping[str, type] = {
     "str": str,
@@ -163,8 +163,8 @@ def _as_declared(parameter: Parameter, value: Any) -> Any:
 
 def _read(kind: type, text: str) -> Any:
     try:
-        return kind(text) if kind in (int, float) else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError, RecursionError):
+        return kind(text) if kind in (int, float) else read_yaml(text)
+    except ValueError:
         return text
 
 

@@ -22,7 +22,7 @@ from hetcost.errors import ReportError
 from hetcost.report import outputs
 from hetcost.report.kernels import KERNEL, manager_for, warn_of_a_foreign_kernelspec
 from hetcost.report.pages import notebook_page
-from hetcost.report.parameters import fitting, notebook_path
+from hetcost.report.parameters import fitting, inspect, notebook_path
 from hetcost.report.provenance import provenance_line, sha256
 
 CARD = "report.json"
@@ -44,7 +44,8 @@ class Rendered:
     title : First heading of the notebook.
     notebook : File name of the notebook.
     notebook_sha256 : Hash of the notebook before it ran.
-    parameters : What was given; the defaults stand in the executed copy.
+    parameters : What was given.
+    defaults : The other parameters, as the notebook states them.
     files : SHA-256 of every file that a parameter names.
     page, executed : HTML and executed notebook.
     findings : Sentences that the notebook said.
@@ -58,6 +59,7 @@ class Rendered:
     notebook: str
     notebook_sha256: str
     parameters: dict[str, Any]
+    defaults: dict[str, str]
     files: dict[str, str]
     page: str
     executed: str
@@ -116,6 +118,7 @@ def render(
                 notebook=source.name,
                 notebook_sha256=sha256(source),
                 parameters=_in_json(given),
+                defaults={p.name: p.default for p in inspect(source) if p.name not in given},
                 files={
                     value: sha256(Path(value))
                     for value in given.values()
@@ -167,14 +170,14 @@ def _execute(source: Path, executed: Path, given: dict[str, Any], timeout: float
             coalesce_streams=True,
         )
     except PapermillExecutionError as error:
-        what = f"cell {error.cell_index}: {error.ename}: {error.evalue}"
-        message = f"{source.name}, {what}\n{where}"
+        said = f"{error.ename}: {' '.join(str(error.evalue).split())}"
+        message = f"{source.name}, cell {error.cell_index}: {said} ({where})"
         raise ReportError(message) from None
     except CellTimeoutError:
-        message = f"{source.name}: a cell took longer than {timeout:g} s\n{where}"
+        message = f"{source.name}: a cell took longer than {timeout:g} s ({where})"
         raise ReportError(message) from None
     except DeadKernelError:
-        message = f"{source.name}: the kernel died\n{where}"
+        message = f"{source.name}: the kernel died ({where})"
         raise ReportError(message) from None
     _settle(node, source, executed)
     executed.write_text(papermill.iorw.nbformat.writes(node) + "\n", "utf-8")
