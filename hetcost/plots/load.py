@@ -226,17 +226,17 @@ def _load_labels(ax: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
 
 
 def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> None:
-    """Write the costs of one load at its points; points that touch share one stack of labels."""
+    """Write the costs of one load in a stack above or below its points, in their order.
+
+    The topmost of several stands above its own point where there is room.
+    """
     rows = rows.sort_values("req_per_s")
     heights = [style.points(ax, y) for y in rows["req_per_s"]]
     several = rows.groupby(level="gpu").size()
     line = NOTE_PT * 1.25
-    stacks: list[list[int]] = []
-    for index, height in enumerate(heights):
-        if stacks and height - heights[stacks[-1][-1]] < line * 1.9:
-            stacks[-1].append(index)
-        else:
-            stacks.append([index])
+    stacks = [list(range(len(heights)))]
+    if not above and len(heights) > 1 and heights[-1] - heights[-2] > line * 1.5:
+        stacks = [stacks[0][:-1], stacks[0][-1:]]
     for stack in stacks:
         upwards = above or stack == [len(heights) - 1]
         anchor = heights[stack[-1] if upwards else stack[0]]
