@@ -42,7 +42,8 @@ browser:  ## Install Debian's Chromium, which the tests of pages use
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq chromium; }
 
 bench: $(VENV)/installed-dev  ## Speed as ratios against named baselines; the last table is docs/bench.md
-	$(BIN)/python -m pytest -q tests/bench --benchmark-json=build/bench.json -p no:cacheprovider
+	@mkdir -p build
+	$(BIN)/python -m pytest -q tests/bench -o addopts= -W default --benchmark-json=build/bench.json
 	$(BIN)/python tests/bench/table.py build/bench.json docs/bench.md
 
 clean:  ## Remove what was built, the environment too

@@ -142,7 +142,8 @@ def tidy(
     ] = False,
 ) -> None:
     """Read result files into one table of runs, and list what could not be read."""
-    if output.resolve() in {Path(found.path).resolve() for found in candidates(paths)}:
+    read = [Path(found.path) for found in candidates(paths) if not found.trouble]
+    if output.exists() and any(output.samefile(path) for path in read):
         message = f"{output} is one of the files to read: choose another output"
         raise AssumptionError(message)
     scan = scan_runs(paths, sidecar=sidecar)

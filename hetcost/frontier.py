@@ -51,7 +51,7 @@ def sweet_spots(
         raise unknown_name("rule", rule, get_args(Rule))
     if basis not in TOKEN_BASES:
         raise unknown_name("basis", basis, TOKEN_BASES)
-    keys = [by] if isinstance(by, str) else list(by)
+    keys = list(dict.fromkeys([by] if isinstance(by, str) else by))
     cost = f"usd_per_mtok_{basis}"
     require(frame, [*keys, cost, "meets_slo"], "sweet_spots")
     if not keys:

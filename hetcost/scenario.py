@@ -40,6 +40,7 @@ from hetcost.yaml12 import read_yaml
 PowerModel = Literal["nameplate"]
 
 _ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "grid_year": "gco2e_per_kwh"}
+_LARGEST = 1e9  # of any price, power, PUE or intensity; beyond, it is a slip
 _AS_OF = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
 
 
@@ -265,7 +266,7 @@ def _clashing(name: str) -> list[str]:
 
 
 def _number(field: str, value: float, fits: Callable[[float], bool], valid: str) -> float:
-    if not fits(value) or value == float("inf"):
+    if not fits(value) or value > _LARGEST:
         message = f"{field}={value:g}: valid values are {valid}"
         raise AssumptionError(message)
     return value

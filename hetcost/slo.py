@@ -129,6 +129,7 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
     for name, limit in slo.limits.items():
         percentile, _ = split_limit(name)
         values = _numbers(frame, name)
+        values = np.where(values >= 0, values, np.nan)
         allowed = sent * (100 - percentile) / 100
         too_many = failed > allowed + _ROUNDING
         broken = (values > limit) | too_many
@@ -150,10 +151,9 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
 
 
 def _failed(frame: pd.DataFrame, completed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return failed requests; where they were not counted, what was sent less what came back."""
+    """Return failed requests: those counted, or those sent that did not come back, if more."""
     failed, sent = _numbers(frame, "failed"), _numbers(frame, "n_requests")
-    failed = np.where(np.isnan(failed), sent - completed, failed)
-    return np.nan_to_num(np.maximum(failed, 0))
+    return np.nan_to_num(np.fmax(np.fmax(failed, sent - completed), 0))
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:

@@ -66,6 +66,16 @@ def test_every_refusal_is_one_line_of_the_command(results):
         assert re.search(rf"refused: {name}\.json, line {line}: .*{reason}", done.stderr), name
 
 
+def test_an_input_is_never_the_output(results):
+    path = results / "results" / "good.json"
+    os.link(path, results / "hard.json")
+    for output in (path, results / "hard.json"):
+        done = _run("tidy", "results", "-o", output, cwd=results)
+        assert done.returncode == 2
+        assert "choose another output" in done.stderr
+    assert json.loads(path.read_text()) == GOOD
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

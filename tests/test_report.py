@@ -141,7 +141,7 @@ def test_a_report_escapes_names_and_writes_nothing_outside_its_folder(tmp_path):
     given = {"name": "../../../up<img src=x>"}
     rendered = hc.report.render(path, given, out=tmp_path / "out")
     front = hc.report.write_index(tmp_path / "out")
-    files = (rendered.page, rendered.executed, *rendered.tables, "report.json")
+    files = (rendered.page, rendered.executed, *rendered.tables, "report.json", ".record.jsonl")
     assert _written(tmp_path) - {"a{b}.ipynb"} == {
         "out/index.html",
         "out/manifest.json",
@@ -182,7 +182,7 @@ def test_two_renders_differ_in_nothing_but_time_stamps(tmp_path):
         files["manifest.json"] = manifest
         contents.append(files)
     assert contents[0] == contents[1]
-    assert len(contents[0]) == 8
+    assert len(contents[0]) == 9
 
 
 def test_the_executed_copy_keeps_its_parameters_and_the_manifest_its_inputs(tmp_path):
@@ -261,6 +261,26 @@ def test_files_that_hetcost_did_not_write_stay(tmp_path):
     assert all(file.read_text() == "mine" for file in foreign)
 
 
+def test_what_is_not_ours_is_neither_overwritten_nor_followed(tmp_path):
+    path = _notebook(tmp_path / "a.ipynb", "pass")
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    for name in ("a.html", "a.ipynb", ".lock"):
+        folder = tmp_path / name.replace(".", "-") / "a"
+        folder.mkdir(parents=True)
+        (folder / name).symlink_to(precious)
+        with pytest.raises(ReportError):
+            hc.report.render(path, out=folder.parent)
+        assert precious.read_text() == "mine"
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("mine")
+    with pytest.raises(ReportError, match="is not hetcost's"):
+        list(hc.report.render_many([hc.report.Job(path, {}, tmp_path / "site")]))
+    (tmp_path / "c").mkdir()
+    with pytest.raises(ReportError, match="holds the notebook itself"):
+        hc.report.render(_notebook(tmp_path / "c" / "c.ipynb"), out=tmp_path)
+
+
 def test_two_reports_into_one_folder_at_once(tmp_path):
     path = _notebook(tmp_path / "a.ipynb", "pass")
     with (
@@ -271,6 +291,7 @@ def test_two_reports_into_one_folder_at_once(tmp_path):
 
 
 def test_a_full_disk_is_told_and_the_old_index_stays(tmp_path, monkeypatch):
+    hc.report.write_index(tmp_path)
     (tmp_path / "index.html").write_text("old")
 
     def full(*_, **__):
@@ -280,7 +301,7 @@ def test_a_full_disk_is_told_and_the_old_index_stays(tmp_path, monkeypatch):
     with pytest.raises(ReportError, match="No space left on device"):
         hc.report.write_index(tmp_path)
     assert (tmp_path / "index.html").read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["index.html"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["index.html", "manifest.json"]
 
 
 def test_reports_that_finish_are_kept_when_others_fail(tmp_path):

@@ -236,6 +236,11 @@ REFUSED = {
     "list for number": (json.dumps(GOOD | {"completed": [1]}), 1, r"completed: \[1\]"),
     "negative": (json.dumps(GOOD | {"total_output_tokens": -5}), 1, "total_out_tok: -5 is outside"),
     "half a request": (json.dumps(GOOD | {"completed": 1.5}), 1, "not a whole number"),
+    "negative percentile": (
+        json.dumps(GOOD | {"p75_ttft_ms": -4}),
+        1,
+        "p75_ttft_ms: -4 is outside",
+    ),
     "infinite": (json.dumps(GOOD | {"duration": float("inf")}), 1, "duration_s: inf"),
     "ambiguous card": (
         json.dumps(GOOD | {"gpu_name": "H100"}),
@@ -272,6 +277,31 @@ def test_good_objects_around_bad_text_survive(tmp_path):
     scan = scan_runs(tmp_path / "mixed.jsonl")
     assert len(scan.runs) == 2
     assert list(scan.refused["line"]) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "junk", ["{}" * 100_000, "1 " * 100_000, '{"a": \n' * 30_000, "}\n" * 99_999]
+)
+def test_junk_is_read_in_seconds_and_told_in_few_lines(tmp_path, junk):
+    (tmp_path / "junk.json").write_text(junk)
+    _write(tmp_path / "good.json", GOOD)
+    scan = scan_runs(tmp_path)
+    assert len(scan.runs) == 1
+    assert len(scan.refused) <= 101
+
+
+def test_special_files_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "dangling.json").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    _write(tmp_path / "good.json", GOOD)
+    scan = scan_runs(tmp_path)
+    assert len(scan.runs) == 1
+    reasons = dict(zip(scan.refused["file"], scan.refused["reason"], strict=True))
+    assert reasons["pipe.json"] == "not a regular file"
+    assert "No such file" in reasons["dangling.json"]
+    assert reasons["loop"] == "a link to a folder, not followed"
+    assert scan_runs(tmp_path / "pipe.json").refused["reason"].item() == "not a regular file"
 
 
 def test_paths_that_lead_nowhere(tmp_path):

@@ -45,6 +45,7 @@ def test_the_default_differs_from_the_paper_in_the_h100s_power_alone(runs):
         ({"pue": {"RTX 4090": 0.5}}, AssumptionError, "1 or more"),
         ({"pue": "high"}, AssumptionError, "pue='high'"),
         ({"pue": float("inf")}, AssumptionError, "pue=inf"),
+        ({"pue": 1e308}, AssumptionError, "pue=1e"),
         ({"grid_zone": "Germny"}, UnknownNameError, "grid_zone.*first: 'Germany'"),
         ({"grid_year": 1990}, AssumptionError, "grid_year=1990.*'2023'"),
         ({"gco2e_per_kwh": -1}, AssumptionError, "0 or more gCO2e/kWh"),

@@ -75,6 +75,9 @@ def test_failed_requests_are_misses():
     assert not meets_slo(_frame(p99_ttft_ms=110.0, **counts), limit)["meets_slo"].any()
     exactly = _frame(p90_ttft_ms=90.0, completed=[180], failed=[20])
     assert meets_slo(exactly, SLO(p90_ttft_ms=100))["meets_slo"].isna().item()
+    lost = _frame(p99_ttft_ms=90.0, completed=[50], failed=[0], n_requests=[100])
+    assert not meets_slo(lost, limit)["meets_slo"].item(), "50 requests are unaccounted for"
+    assert meets_slo(_frame(p99_ttft_ms=[-5.0]), limit)["meets_slo"].isna().item()
     nobody = _frame(p99_ttft_ms=[np.nan], completed=[0], failed=[20])
     assert not meets_slo(nobody, SLO(p99_ttft_ms=100))["meets_slo"].item()
 

@@ -94,6 +94,17 @@ def test_own_tables_are_checked_as_ours_are(tmp_path, table, row, told):
         tables.facts(table, own)
 
 
+def test_a_shifted_row_or_a_name_written_otherwise_is_told(own):
+    path = own / "gpus.csv"
+    good = path.read_text()
+    path.write_text(good.replace("A,\n", "A,,\n", 1))
+    with pytest.raises(ReferenceDataError, match="not a table"):
+        tables.facts("gpus", own)
+    path.write_text(good.replace("RTX 4090,", "rtx 4090,"))
+    with pytest.raises(ReferenceDataError, match="'rtx 4090' is written 'RTX 4090'"):
+        tables.facts("gpus", own)
+
+
 def test_a_folder_without_tables_is_told(tmp_path):
     with pytest.raises(ReferenceDataError, match=r"none of 'gpus\.csv'"):
         tables.facts("gpus", tmp_path)

@@ -17,7 +17,7 @@ from hetcost.scenario import Scenario
 __all__ = ["evaluate", "facts_used", "with_carbon", "with_cost", "with_energy"]
 
 _READ = ["gpu", "n_gpus", *(f"{basis}_tok_per_s" for basis in TOKEN_BASES)]
-_SLOWEST = 1e-12  # tok/s; below, a rate is a rounding residue and its inverse no number
+_SLOWEST, _FASTEST = 1e-12, 1e15  # tok/s; beyond, a rate is no measurement
 _NO_EMBODIED = "embodied carbon: no method in this scenario"
 
 
@@ -169,10 +169,10 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
 def _measured(runs: pd.DataFrame) -> tuple[Floats, dict[str, Floats], list[Cause]]:
     """Return cards, throughputs by token basis (NaN where they make no sense), and the causes."""
     n_gpus = numbers(runs, "n_gpus")
-    countable = (n_gpus >= 1) & np.isfinite(n_gpus)
+    countable = (n_gpus >= 1) & np.isfinite(n_gpus) & (n_gpus % 1 == 0)
     raw = {basis: numbers(runs, f"{basis}_tok_per_s") for basis in TOKEN_BASES}
     rates = {
-        basis: np.where((rate > _SLOWEST) & np.isfinite(rate), rate, np.nan)
+        basis: np.where((rate > _SLOWEST) & (rate < _FASTEST), rate, np.nan)
         for basis, rate in raw.items()
     }
     lacking = {basis: np.isnan(rate) for basis, rate in rates.items()}

@@ -230,6 +230,8 @@ def _cost_labels(ax: Axes, rows: pd.DataFrame, cost: str, *, above: bool) -> Non
 
     The topmost of several stands above its own point where there is room.
     """
+    if rows.empty:
+        return
     rows = rows.sort_values("req_per_s")
     heights = [style.points(ax, y) for y in rows["req_per_s"]]
     several = rows.groupby(level="gpu").size()

@@ -41,11 +41,14 @@ def json_records(text: str) -> Iterator[Found]:
         return
     position, line, failures, found = 0, 1, 0, False
     end_of_text = len(text.rstrip())
+    this_line = _Line(text, 0)
     while (start := _next(text, position, _BLANK + ",")) < len(text):
         line += text.count("\n", position, start)
         found = True
+        if start >= this_line.end:
+            this_line = _Line(text, start)
         try:
-            value, position = _decode(text, start, over_lines=failures < _MOST_FAILURES)
+            value, position = this_line.decode(start, over_lines=failures < _MOST_FAILURES)
         except (ValueError, RecursionError) as error:
             failures += 1
             position = _resume(text, start)
@@ -57,18 +60,25 @@ def json_records(text: str) -> Iterator[Found]:
         yield Found(1, reason="no runs in this file")
 
 
-def _decode(text: str, start: int, *, over_lines: bool) -> tuple[Any, int]:
-    """Decode the value at `start`: within its line if it ends there, else beyond."""
-    end = text.find("\n", start)
-    end = len(text) if end == -1 else end
-    try:
-        value, length = _DECODER.raw_decode(text[start:end])
-    except json.JSONDecodeError as error:
-        open_ended = error.msg.startswith("Unterminated") or error.pos >= end - start
-        if end == len(text) or not open_ended or not over_lines:
-            raise
-        return _DECODER.raw_decode(text, start)
-    return value, start + length
+class _Line:
+    """The line that a position lies on, cut out once for all the values on it."""
+
+    def __init__(self, text: str, position: int) -> None:
+        self.text, self.begin = text, position
+        end = text.find("\n", position)
+        self.end = len(text) if end == -1 else end
+        self.content = text[position : self.end]
+
+    def decode(self, start: int, *, over_lines: bool) -> tuple[Any, int]:
+        """Decode the value at `start`: within its line if it ends there, else beyond."""
+        try:
+            value, end = _DECODER.raw_decode(self.content, start - self.begin)
+        except json.JSONDecodeError as error:
+            open_ended = error.msg.startswith("Unterminated") or error.pos >= len(self.content)
+            if self.end == len(self.text) or not open_ended or not over_lines:
+                raise
+            return _DECODER.raw_decode(self.text, start)
+        return value, self.begin + end
 
 
 def _entries(line: int, value: Any) -> Iterator[Found]:

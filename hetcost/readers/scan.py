@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import RUN_COLUMNS, conform, out_of_bounds
+from hetcost.columns import RUN_COLUMNS, Column, conform, out_of_bounds
 from hetcost.errors import DataWarning, ReadError, listing
 from hetcost.readers import read_record
 from hetcost.readers.files import Candidate, Paths, candidates
@@ -41,6 +41,7 @@ _SAME_LOAD = [
     "prompt_seed",
 ]
 _ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
+_MOST_TOLD = 100  # refusals of one file that are listed one by one
 _SHORTEST_S = 1e-6  # a shorter run was not timed
 
 
@@ -118,6 +119,7 @@ def _read(candidate: Candidate, given: Given, finds: _Finds) -> None:
         reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
         finds.refused.append((candidate.name, None, reason))
         return
+    refused = 0
     for found in json_records(text):
         try:
             if found.reason:
@@ -126,11 +128,16 @@ def _read(candidate: Candidate, given: Given, finds: _Finds) -> None:
             run_id = _run_id(row)
             given.complete(row)
         except ReadError as error:
-            finds.refused.append((candidate.name, found.line, str(error)))
+            refused += 1
+            if refused <= _MOST_TOLD:
+                finds.refused.append((candidate.name, found.line, str(error)))
             continue
         row["run_id"], row["source"] = run_id, f"{candidate.name}:{found.line}"
         finds.rows.append(row)
         finds.places.append((candidate.name, found.line))
+    if refused > _MOST_TOLD:
+        more = f"{refused - _MOST_TOLD} more entries of this file are no results"
+        finds.refused.append((candidate.name, None, more))
 
 
 def _run_id(row: Mapping[str, Any]) -> str:
@@ -170,7 +177,10 @@ def _settle(finds: _Finds) -> pd.DataFrame:
 
 def _impossible(frame: pd.DataFrame) -> list[tuple[int, str]]:
     found = []
-    for column in RUN_COLUMNS:
+    known = {column.name for column in RUN_COLUMNS}
+    others = [str(name) for name in frame if name not in known]
+    further = [Column(name, "number", "ms", name, "", 0) for name in others]
+    for column in (*RUN_COLUMNS, *further):
         if column.kind in ("number", "count") and column.name in frame:
             values = frame[column.name].to_numpy(dtype="float64", na_value=np.nan)
             wrong, why = out_of_bounds(column, values)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from hetcost.errors import AmbiguousNameError, unknown_name
-from hetcost.reference.tables import Tables, facts
+from hetcost.reference.tables import Tables, facts, name_key
 
 
 def gpu_name(text: str, field: str = "gpu", *, tables: Tables = None) -> str:
@@ -58,14 +57,10 @@ def zone_code(text: str, *, tables: Tables = None) -> str:
 
 def _resolve(field: str, text: str, pairs: list[tuple[str, str]], choices: Iterable[str]) -> str:
     """Find the one entity that a name or alias stands for; case and punctuation do not count."""
-    key = _key(text)
-    found = list(dict.fromkeys(entity for alias, entity in pairs if _key(alias) == key))
+    key = name_key(text)
+    found = list(dict.fromkeys(entity for alias, entity in pairs if name_key(alias) == key))
     if len(found) == 1:
         return found[0]
     if found:
         raise AmbiguousNameError(field, text, found)
     raise unknown_name(field, text, choices)
-
-
-def _key(text: object) -> str:
-    return re.sub(r"[\W_]", "", str(text).casefold())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -90,6 +91,7 @@ def facts(table: str, tables: Tables = None) -> pd.DataFrame:
     if path is None:
         return ours.copy()
     own = _load(path, table, str(path))
+    _check_names(own, ours, path.name)
     key = ["entity", "quantity", *(["date"] if table in _DATED else [])]
     stated = pd.MultiIndex.from_frame(own[key])
     replaced = pd.MultiIndex.from_frame(ours[key]).isin(stated) & (ours["unit"] != "text")
@@ -112,6 +114,20 @@ def _own_table(folder: Path, table: str) -> Path | None:
     return path if path.is_file() else None
 
 
+def name_key(text: object) -> str:
+    """Return what of a name counts when names are compared: letters and digits, lower case."""
+    return re.sub(r"[\W_]", "", str(text).casefold())
+
+
+def _check_names(own: pd.DataFrame, ours: pd.DataFrame, file: str) -> None:
+    written = {name_key(entity): entity for entity in ours["entity"].unique()}
+    for entity in own["entity"].unique():
+        known = written.get(name_key(entity), entity)
+        if known != entity:
+            message = f"{file}: '{entity}' is written '{known}'"
+            raise ReferenceDataError(message)
+
+
 def _load(path: Path, table: str, origin: str) -> pd.DataFrame:
     stat = path.stat()
     return _read(path, table, origin, stat.st_mtime_ns, stat.st_size)
@@ -120,8 +136,9 @@ def _load(path: Path, table: str, origin: str) -> pd.DataFrame:
 @lru_cache(maxsize=32)
 def _read(path: Path, table: str, origin: str, _mtime_ns: int, _size: int) -> pd.DataFrame:
     try:
-        frame = pd.read_csv(path, dtype="str", keep_default_na=False)
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
+            frame = pd.read_csv(path, dtype="str", keep_default_na=False, index_col=False)
+    except (ValueError, pd.errors.ParserWarning) as error:
         message = f"{path.name}: not a table: {error}"
         raise ReferenceDataError(message) from None
     if tuple(frame.columns) != FACT_COLUMNS:
@@ -160,6 +177,11 @@ def _check(frame: pd.DataFrame, table: str, file: str) -> None:
             must & ~(numbers.between(0, float("inf"), inclusive="left")),
             f"'{name}' is no number of 0 or more",
         )
+    value, low, high = (
+        pd.to_numeric(frame[bound].where(~text), errors="coerce")
+        for bound in ("value", "low", "high")
+    )
+    refuse((low > value) | (value > high) | (low > high), "low <= value <= high does not hold")
     unstated = (frame["value"] == "") & ((frame["low"] == "") | (frame["high"] == ""))
     refuse(unstated, "neither a value nor both bounds are given")
     key = ["entity", "quantity", "date", "source"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from hetcost.errors import ReportError
 from hetcost.parallel import Done, run_jobs
-from hetcost.report.index import write_index
+from hetcost.report.index import check_ours, write_index
 from hetcost.report.rendering import Rendered, render, report_folder
 
 
@@ -45,6 +45,9 @@ def render_many(
         run then.
     """
     todo = list(jobs)
+    outs = list(dict.fromkeys(Path(job.out) for job in todo))
+    for out in outs:
+        check_ours(out)
     folders = [report_folder(job.notebook, job.parameters, job.out) for job in todo]
     for folder, count in Counter(folders).items():
         if count > 1:
@@ -53,8 +56,8 @@ def render_many(
     try:
         yield from run_jobs(_render, todo, workers=workers, executor=executor)
     finally:
-        for out in dict.fromkeys(str(job.out) for job in todo):
-            if Path(out).is_dir():
+        for out in outs:
+            if out.is_dir():
                 write_index(out)
 
 

@@ -36,9 +36,10 @@ def write_index(out: str | Path = "build/reports") -> Path:
     Raises
     ------
     ReportError
-        The folder cannot be written.
+        The folder cannot be written, or holds an index that is not ours.
     """
     root = Path(out)
+    check_ours(root)
     try:
         cards = (read_card(folder) for folder in sorted(root.iterdir()) if folder.is_dir())
         reports = [card for card in cards if card is not None]
@@ -57,6 +58,19 @@ def write_index(out: str | Path = "build/reports") -> Path:
         message = f"cannot write to {out}: {error.strerror or error}"
         raise ReportError(message) from None
     return root / INDEX
+
+
+def check_ours(out: Path) -> None:
+    """Raise :class:`ReportError` if the folder holds an index that hetcost did not write."""
+    if not (out / INDEX).exists():
+        return
+    try:
+        known = "hetcost_version" in json.loads((out / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError, TypeError):
+        known = False
+    if not known:
+        message = f"{out / INDEX} is not hetcost's: choose another folder"
+        raise ReportError(message)
 
 
 def _sources(reports: Iterable[Rendered]) -> list[dict[str, Any]]:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
 REPORT_DIR = "HETCOST_REPORT_DIR"
-RECORD = "record.json"
+RECORD = ".record.jsonl"
 FIGURES, TABLES, FINDINGS, SOURCES = "figures", "tables", "findings", "sources"
+PAGES = "pages"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _CITED = (
@@ -159,7 +160,8 @@ def cite(facts: pd.DataFrame) -> None:
 
 def read_record(folder: Path) -> Mapping[str, list[Any]]:
     """Return what was noted in a report's folder, by kind."""
-    kinds: dict[str, list[Any]] = {kind: [] for kind in (FIGURES, TABLES, FINDINGS, SOURCES)}
+    names = (FIGURES, TABLES, FINDINGS, SOURCES, PAGES)
+    kinds: dict[str, list[Any]] = {kind: [] for kind in names}
     path = folder / RECORD
     if path.exists():
         for line in path.read_text("utf-8").splitlines():
@@ -169,10 +171,15 @@ def read_record(folder: Path) -> Mapping[str, list[Any]]:
     return kinds
 
 
+def note_in(folder: Path, kind: str, entry: Any) -> None:
+    """Note in a report's folder what was left there, so that the next report may clear it."""
+    with (folder / RECORD).open("a", encoding="utf-8") as record:
+        record.write(json.dumps([kind, entry], ensure_ascii=True) + "\n")
+
+
 def _note(kind: str, entry: Any) -> None:
     if REPORT_DIR in os.environ:
-        with (Path(os.environ[REPORT_DIR]) / RECORD).open("a", encoding="utf-8") as record:
-            record.write(json.dumps([kind, entry], ensure_ascii=True) + "\n")
+        note_in(Path(os.environ[REPORT_DIR]), kind, entry)
 
 
 def _folder(kind: str) -> Path:

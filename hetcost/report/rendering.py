@@ -108,6 +108,11 @@ def render(
         raise ReportError(message)
     try:
         with _own_folder(folder):
+            for file in (page, executed):
+                if file.exists() or file.is_symlink():
+                    message = f"{file} is there and no report of hetcost: choose another folder"
+                    raise ReportError(message)
+                outputs.note_in(folder, outputs.PAGES, file.name)
             node = _execute(source, executed, given, timeout)
             title = _title(node, source.stem)
             page.write_text(notebook_page(node, title, provenance_line()), "utf-8")
@@ -224,7 +229,8 @@ def _folder_name(stem: str, parameters: Mapping[str, Any]) -> str:
 def _own_folder(folder: Path) -> Iterator[None]:
     """Hold a report's folder for this process, cleared of what an older report left there."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as lock:
+    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(handle, "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -234,21 +240,17 @@ def _own_folder(folder: Path) -> Iterator[None]:
             _clear(folder)
             yield
         finally:
-            (folder / outputs.RECORD).unlink(missing_ok=True)
             (folder / _LOCK).unlink(missing_ok=True)
 
 
 def _clear(folder: Path) -> None:
-    old = read_card(folder)
-    (folder / CARD).unlink(missing_ok=True)
-    (folder / outputs.RECORD).unlink(missing_ok=True)
-    if old is None:
-        return
-    files = [old.page, old.executed, *old.tables]
-    files += [figure[kind] for figure in old.figures for kind in ("png", "svg")]
+    """Remove what an older report noted as its own; the rest is somebody else's."""
+    old = outputs.read_record(folder)
+    files = [*old[outputs.PAGES], *old[outputs.TABLES], CARD, outputs.RECORD]
+    files += [figure[kind] for figure in old[outputs.FIGURES] for kind in ("png", "svg")]
     for file in files:
-        path = (folder / file).resolve()
-        if folder in path.parents:
+        path = folder / file
+        if folder in path.resolve().parents or path.is_symlink():
             path.unlink(missing_ok=True)
     for kind in (outputs.FIGURES, outputs.TABLES):
         with suppress(OSError):  # not empty: somebody else's files, or not there
