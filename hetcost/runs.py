@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,16 @@ def of_model(runs: pd.DataFrame, model: str) -> pd.DataFrame:
 
 
 def _read_tidy(path: Path) -> pd.DataFrame:
+    try:
+        status = path.stat()
+    except OSError as error:
+        message = f"{path}: no table of runs: {error.strerror}"
+        raise ReadError(message) from None
+    return _parsed(path, status.st_mtime_ns, status.st_size).copy()
+
+
+@lru_cache(maxsize=8)
+def _parsed(path: Path, _mtime_ns: int, _size: int) -> pd.DataFrame:
     kinds = {column.name: DTYPES[column.kind] for column in RUN_COLUMNS}
     options: dict[str, Any] = {"keep_default_na": False, "na_values": [""], "index_col": False}
     try:

@@ -110,8 +110,9 @@ def cost_vs_latency(
     ax = style.axes(ax)
     known = frame.dropna(subset=[cost, latency])
     means = style.means(known, [cost, latency])
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    if ax.get_xscale() != "log":  # panels that share axes share the scale
+        ax.set_xscale("log")
+        ax.set_yscale("log")
     names = []
     lines = list(style.series(means))
     crowded = len(lines) > _CROWDED

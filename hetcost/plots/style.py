@@ -247,7 +247,8 @@ def wrapped(text: str, ax: Axes, width_in: float | None = None) -> str:
 
 def save(figure: Figure, stem: Path, dpi: float) -> None:
     """Write ``STEM.png`` and ``STEM.svg`` and close the figure; like figures give like bytes."""
-    figure.savefig(stem.with_suffix(".png"), dpi=dpi, metadata={"Software": None})
+    png: dict[str, Any] = {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 4}}
+    figure.savefig(stem.with_suffix(".png"), dpi=dpi, **png)
     figure.set_layout_engine(None)  # the layout is found; the second drawing keeps it
     with mpl.rc_context({"svg.hashsalt": stem.name}):
         figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
