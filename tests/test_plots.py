@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import hetcost as hc
-from hetcost import plots, reference
+from hetcost import plots, published, reference
 from hetcost.errors import ColumnError, DataWarning
+from hetcost.formulas.carbon import op_gco2e_per_mtok
 from hetcost.plots import style
 
 
@@ -97,6 +98,63 @@ def test_a_grid_shows_every_model(paper):
     titles = {ax.get_title(loc="left").replace("\n", "") for ax in figure.axes}
     assert {model.rsplit("/", 1)[-1] for model in paper["model"]} <= titles
     assert plots.cost_vs_latency_grid(paper.iloc[:0]).axes
+
+
+def _lines_over_grids(paper, **options):
+    rows = paper[paper["gpu"].isin(["RTX 4090", "H100 PCIe 80GB"])].drop_duplicates("gpu")
+    grids = reference.grid_facts(["SE", "FR", "EU27", "PL"], 2023)
+    return plots.carbon_vs_grid(rows, grids, names=list(rows["gpu"]), **options)
+
+
+def _ratios(paper, **options):
+    pair, h100 = ("RTX 4090", 2), ("H100 PCIe 80GB", 1)
+    one = hc.of_model(paper, MODEL_14B)
+    line = published.at_equal_load(one, "gpu_j_per_tok_all", pair, h100)
+    return plots.ratio_by_load({"nameplate": line}, stated=3.1, **options)
+
+
+FIGURES = {
+    "scaling": lambda paper, **o: plots.scaling(hc.of_model(paper, MODEL_14B), **o),
+    "cost_vs_latency": lambda paper, **o: plots.cost_vs_latency(
+        hc.of_model(paper, MODEL_14B), slo=hc.SLO(p99_ttft_ms=500), **o
+    ),
+    "several models": lambda paper, **o: plots.cost_vs_latency(
+        paper.drop_duplicates(["model", "gpu", "n_gpus"]), **o
+    ),
+    "energy_bars": lambda paper, **o: plots.energy_bars(paper, **o),
+    "carbon_vs_grid": _lines_over_grids,
+    "ratio_by_load": _ratios,
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_text_is_cut_off(name, paper):
+    title = "A finding long enough to need two lines in the width of a figure, says the test"
+    ax = FIGURES[name](paper, title=title)
+    ax.figure.canvas.draw()
+    page = ax.figure.bbox
+    written = [*ax.texts, ax._left_title]
+    for text in (*written, ax.xaxis.label, ax.yaxis.label):
+        box = text.get_window_extent()
+        assert box.x0 >= -2, text.get_text()
+        assert box.x1 <= page.x1 + 2, text.get_text()
+        assert box.y0 >= -2, text.get_text()
+        assert box.y1 <= page.y1 + 2, text.get_text()
+
+
+def test_bars_are_the_most_efficient_load_of_each_configuration(paper):
+    ax = plots.energy_bars(paper, energy="gpu_j_per_tok_all")
+    shown = sorted(bar.get_width() for bar in ax.patches)
+    least = paper.groupby(["model", "gpu", "n_gpus"])["gpu_j_per_tok_all"].min()
+    np.testing.assert_allclose(shown, sorted(least))
+
+
+def test_emissions_over_grids_are_the_formulas(paper):
+    ax = _lines_over_grids(paper, basis="all")
+    first = paper.drop_duplicates("gpu").iloc[0]
+    x, y = ax.lines[0].get_xdata()[1], ax.lines[0].get_ydata()[1]
+    assert y == pytest.approx(op_gco2e_per_mtok(first["site_j_per_tok_all"], x))
+    assert "Sweden 41" in {text.get_text() for text in ax.texts}
 
 
 def test_names_from_data_are_drawn_literally(paper):
