@@ -65,6 +65,9 @@ def test_pages_fit_their_window_and_show_their_pictures(tab, pages):
             assert image.evaluate("image => image.naturalWidth") > 0
             assert len(image.get_attribute("alt")) > 10
             assert image.bounding_box()["width"] <= tab.viewport_size["width"]
+        if tab.viewport_size["width"] == SIZES[0][0]:
+            cut = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).length"
+            assert tab.eval_on_selector_all(".output", cut) == 0, "a table is cut off"
         size = tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
         assert size >= 16
         assert "Notebook" not in tab.title()
