@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from hetcost.claims import audit_claims
     from hetcost.errors import DataWarning, HetcostError
     from hetcost.frontier import pareto, sweet_spots
-    from hetcost.impacts import evaluate, facts_used, with_carbon, with_cost, with_energy
+    from hetcost.impacts import (
+        embodied_by_method,
+        evaluate,
+        facts_used,
+        sci,
+        with_carbon,
+        with_cost,
+        with_energy,
+    )
     from hetcost.runs import Scan, load_runs, of_model, read_runs, scan_runs
     from hetcost.scenario import Scenario
     from hetcost.slo import SLO, meets_slo
@@ -32,6 +40,7 @@ _HOME = {
     "Scan": "runs",
     "Scenario": "scenario",
     "audit_claims": "claims",
+    "embodied_by_method": "impacts",
     "evaluate": "impacts",
     "facts_used": "impacts",
     "load_runs": "runs",
@@ -42,6 +51,7 @@ _HOME = {
     "read_runs": "runs",
     "report": "",
     "scan_runs": "runs",
+    "sci": "impacts",
     "sweet_spots": "frontier",
     "with_carbon": "impacts",
     "with_cost": "impacts",
@@ -55,6 +65,7 @@ __all__ = [
     "Scan",
     "Scenario",
     "audit_claims",
+    "embodied_by_method",
     "evaluate",
     "facts_used",
     "load_runs",
@@ -65,6 +76,7 @@ __all__ = [
     "read_runs",
     "report",
     "scan_runs",
+    "sci",
     "sweet_spots",
     "with_carbon",
     "with_cost",

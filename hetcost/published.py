@@ -10,7 +10,7 @@ from hetcost import reference
 from hetcost.columns import TOKEN_BASES, require
 from hetcost.formulas.cost import mtok_per_h, usd_per_run
 from hetcost.formulas.energy import mtok_per_kwh
-from hetcost.impacts import evaluate
+from hetcost.impacts import evaluate, one_accounting
 from hetcost.resources import data_dir
 from hetcost.runs import load_runs
 from hetcost.scenario import Scenario
@@ -110,12 +110,18 @@ def at_equal_load(
     One row per load: ``request_rate_per_s over under ratio``, the latter ``over / under``.
     """
     require(frame, ["gpu", "n_gpus", "request_rate_per_s", column], "at_equal_load")
+    one_accounting(frame, "at_equal_load")
     sides = {}
     for side, (gpu, n_gpus) in {"over": over, "under": under}.items():
         rows = frame[(frame["gpu"] == gpu) & (frame["n_gpus"] == n_gpus)]
         sides[side] = rows.groupby("request_rate_per_s")[column].mean()
     both = pd.DataFrame(sides).dropna().reset_index()
     return both.assign(ratio=both["over"] / both["under"])
+
+
+def boards_own_power() -> Scenario:
+    """Return the study's assumptions with every board's own power limit instead of the study's."""
+    return Scenario.paper().but(tdp_w={})
 
 
 def headlines() -> list[str]:
@@ -128,7 +134,7 @@ def headlines() -> list[str]:
     """
     paper, own = (
         table2_runs().pipe(evaluate, scenario).set_index("row")
-        for scenario in (Scenario.paper(), Scenario())
+        for scenario in (Scenario.paper(), boards_own_power())
     )
     pair, h100 = paper.loc[_PAIR_ROW], paper.loc[_H100_ROW]
     card = str(h100["gpu"])

@@ -3,7 +3,10 @@
 from typing import Final
 
 SECONDS_PER_HOUR: Final = 3600.0
+HOURS_PER_YEAR: Final = 8760.0
 MS_PER_S: Final = 1000.0
 TOKENS_PER_MTOK: Final = 1e6
 WATTS_PER_KW: Final = 1000.0
 JOULES_PER_KWH: Final = 3.6e6
+GRAMS_PER_KG: Final = 1000.0
+MM2_PER_CM2: Final = 100.0

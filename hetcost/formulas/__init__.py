@@ -31,6 +31,20 @@ def above(low: float, **values: Numeric) -> None:
         _refuse(np.asarray(value) <= low, name, value, f"above {low:g}")
 
 
+def fraction(**values: Numeric) -> None:
+    """Raise :class:`AssumptionError` if any value lies outside 0..1; missing values pass."""
+    for name, value in values.items():
+        wrong = (np.asarray(value) < 0) | (np.asarray(value) > 1)
+        _refuse(wrong, name, value, "0 to 1")
+
+
+def positive_fraction(**values: Numeric) -> None:
+    """Raise :class:`AssumptionError` if any value is not above 0 and at most 1."""
+    for name, value in values.items():
+        wrong = (np.asarray(value) <= 0) | (np.asarray(value) > 1)
+        _refuse(wrong, name, value, "above 0, at most 1")
+
+
 def _refuse(wrong: NDArray[np.bool_], name: str, value: Numeric, valid: str) -> None:
     if wrong.any():
         worst = float(np.asarray(value)[wrong].flat[0])

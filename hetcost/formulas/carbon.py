@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hetcost.formulas import at_least
-from hetcost.units import JOULES_PER_KWH, TOKENS_PER_MTOK
+from hetcost.formulas import above, at_least, fraction, positive_fraction
+from hetcost.units import (
+    GRAMS_PER_KG,
+    HOURS_PER_YEAR,
+    JOULES_PER_KWH,
+    SECONDS_PER_HOUR,
+    TOKENS_PER_MTOK,
+)
 
 if TYPE_CHECKING:
     from hetcost.formulas import Numeric
@@ -39,6 +45,98 @@ def op_gco2e_per_mtok(site_j_per_tok: Numeric, gco2e_per_kwh: Numeric) -> Numeri
     return site_j_per_tok * TOKENS_PER_MTOK / JOULES_PER_KWH * gco2e_per_kwh
 
 
+def consumed_gco2e_per_kwh(generated_gco2e_per_kwh: Numeric, td_loss_frac: Numeric) -> Numeric:
+    r"""Carbon intensity at the socket, from that of generation and the loss on the way.
+
+    .. math:: I = I_{\mathrm{gen}} / (1 - \ell)
+
+    Parameters
+    ----------
+    generated_gco2e_per_kwh : Emissions per kilowatt-hour generated. [gCO2e/kWh]
+    td_loss_frac : Share lost in transmission and distribution, below 1. [1]
+
+    Returns
+    -------
+    Emissions per kilowatt-hour consumed. [gCO2e/kWh]
+
+    References
+    ----------
+    .. [1] GHG Protocol, Scope 2 Guidance (2015), ch. 5: losses of transmission and distribution.
+
+    Examples
+    --------
+    >>> round(consumed_gco2e_per_kwh(242.0, 0.065), 1)
+    258.8
+    """
+    at_least(0, generated_gco2e_per_kwh=generated_gco2e_per_kwh, td_loss_frac=td_loss_frac)
+    above(0, delivered_frac=1 - td_loss_frac)
+    return generated_gco2e_per_kwh / (1 - td_loss_frac)
+
+
+def emb_gco2e_per_h(
+    kgco2e: Numeric,
+    life_yr: Numeric,
+    assigned_frac: Numeric,
+    load_frac: Numeric,
+    share_frac: Numeric,
+) -> Numeric:
+    r"""Embodied emissions of hardware per loaded hour, so that its life pays for all of them.
+
+    .. math:: h = \frac{s\,K\cdot 10^3}{8760\,L\,a\,u}
+
+    Parameters
+    ----------
+    kgco2e : Embodied emissions of the configuration, host share included. [kgCO2e]
+    life_yr : Calendar life. [yr]
+    assigned_frac : Share of its life that the hardware is assigned to the service. [1]
+    load_frac : Share of the assigned hours that it is loaded. [1]
+    share_frac : Share of the embodied emissions that is charged to the service. [1]
+
+    Returns
+    -------
+    Embodied emissions of an hour under load. [gCO2e/h]
+
+    References
+    ----------
+    .. [1] ISO/IEC 21031:2024, Software Carbon Intensity (SCI): M = TE · TS · RS.
+
+    Examples
+    --------
+    >>> round(emb_gco2e_per_h(164.0, 6.0, 1.0, 1.0, 1.0), 3)
+    3.12
+    """
+    at_least(0, kgco2e=kgco2e)
+    above(0, life_yr=life_yr)
+    positive_fraction(assigned_frac=assigned_frac, load_frac=load_frac)
+    fraction(share_frac=share_frac)
+    hours = HOURS_PER_YEAR * life_yr * assigned_frac * load_frac
+    return share_frac * kgco2e * GRAMS_PER_KG / hours
+
+
+def emb_gco2e_per_mtok(emb_gco2e_per_h: Numeric, tok_per_s: Numeric) -> Numeric:
+    r"""Embodied emissions of a million tokens.
+
+    .. math:: g_{\mathrm{emb}} = \frac{h}{3600\,\lambda}\,10^6
+
+    Parameters
+    ----------
+    emb_gco2e_per_h : Embodied emissions of an hour under load. [gCO2e/h]
+    tok_per_s : Throughput; the result counts the same tokens as this does. [tok/s]
+
+    Returns
+    -------
+    Embodied emissions, on the token basis of the throughput. [gCO2e/Mtok]
+
+    Examples
+    --------
+    >>> round(emb_gco2e_per_mtok(3.12, 1000.0), 3)
+    0.867
+    """
+    at_least(0, emb_gco2e_per_h=emb_gco2e_per_h)
+    above(0, tok_per_s=tok_per_s)
+    return emb_gco2e_per_h / (SECONDS_PER_HOUR * tok_per_s) * TOKENS_PER_MTOK
+
+
 def gco2e_per_mtok(op_gco2e_per_mtok: Numeric, emb_gco2e_per_mtok: Numeric) -> Numeric:
     r"""Whole emissions of a million tokens: operational and embodied.
 
@@ -64,3 +162,35 @@ def gco2e_per_mtok(op_gco2e_per_mtok: Numeric, emb_gco2e_per_mtok: Numeric) -> N
     """
     at_least(0, op_gco2e_per_mtok=op_gco2e_per_mtok, emb_gco2e_per_mtok=emb_gco2e_per_mtok)
     return op_gco2e_per_mtok + emb_gco2e_per_mtok
+
+
+def sci_gco2e(
+    energy_kwh: Numeric, gco2e_per_kwh: Numeric, emb_gco2e: Numeric, functional_units: Numeric
+) -> Numeric:
+    r"""Software Carbon Intensity: emissions per functional unit.
+
+    .. math:: \mathrm{SCI} = (E\,I + M) / R
+
+    Parameters
+    ----------
+    energy_kwh : Energy that the software consumed. [kWh]
+    gco2e_per_kwh : Location-based intensity of that energy. [gCO2e/kWh]
+    emb_gco2e : Embodied emissions charged to the same use. [gCO2e]
+    functional_units : Units served with it: requests, tokens. [1]
+
+    Returns
+    -------
+    Emissions per functional unit. [gCO2e]
+
+    References
+    ----------
+    .. [1] ISO/IEC 21031:2024, Software Carbon Intensity (SCI) specification.
+
+    Examples
+    --------
+    >>> round(sci_gco2e(0.5, 242.0, 3.0, 1000.0), 3)
+    0.124
+    """
+    at_least(0, energy_kwh=energy_kwh, gco2e_per_kwh=gco2e_per_kwh, emb_gco2e=emb_gco2e)
+    above(0, functional_units=functional_units)
+    return (energy_kwh * gco2e_per_kwh + emb_gco2e) / functional_units

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hetcost.formulas import above, at_least
+import numpy as np
+
+from hetcost.formulas import above, at_least, positive_fraction
 from hetcost.units import JOULES_PER_KWH, TOKENS_PER_MTOK
 
 if TYPE_CHECKING:
@@ -37,6 +39,115 @@ def nameplate_gpu_w(tdp_w: Numeric, n_gpus: Numeric) -> Numeric:
     above(0, tdp_w=tdp_w)
     at_least(1, n_gpus=n_gpus)
     return tdp_w * n_gpus
+
+
+def load_w(
+    mean_concurrency: Numeric, at_concurrency: Numeric, at_w: Numeric, limit_w: Numeric
+) -> Numeric:
+    r"""Power of a board by load: measured watts, straight between them in log2 of concurrency.
+
+    .. math:: P(c) = \min\left(P_{\mathrm{limit}},
+        \mathrm{interp}(\log_2 c;\ \log_2 c_i, P_i)\right)
+
+    Parameters
+    ----------
+    mean_concurrency : Requests in flight, on average. [1]
+    at_concurrency, at_w : Points of the curve, concurrency rising. [1], [W]
+    limit_w : Power limit of the board: watts above it are cut off. [W]
+
+    Returns
+    -------
+    Power of one board; beyond the ends of the curve the last point holds. [W]
+
+    References
+    ----------
+    .. [1] J.-W. Chung et al., Where Do the Joules Go?, arXiv:2601.22076 (ML.ENERGY v3): power of
+       serving rises with batch size and saturates below TDP.
+
+    Examples
+    --------
+    >>> round(float(load_w(8.0, [4.0, 16.0], [440.0, 470.0], 700.0)), 1)
+    455.0
+    """
+    above(0, mean_concurrency=mean_concurrency, limit_w=limit_w)
+    at_least(0, at_w=at_w)
+    along = np.log2(np.asarray(mean_concurrency, dtype="float64"))
+    points = np.log2(np.asarray(at_concurrency, dtype="float64"))
+    watts = np.interp(along, points, np.asarray(at_w, dtype="float64"))
+    return np.asarray(np.minimum(watts, limit_w))
+
+
+def it_w(gpu_w: Numeric, host_w: Numeric, psu_efficiency_frac: Numeric) -> Numeric:
+    r"""Power of whole servers at their plug: boards and host, and what the power supply loses.
+
+    .. math:: P_{\mathrm{it}} = (P_{\mathrm{gpu}} + P_{\mathrm{host}}) / \eta
+
+    Parameters
+    ----------
+    gpu_w : Power of the boards. [W]
+    host_w : Power of everything else in the server, behind the power supply. [W]
+    psu_efficiency_frac : Efficiency of the power supply, above 0 and at most 1. [1]
+
+    Returns
+    -------
+    Power of the servers. [W]
+
+    Examples
+    --------
+    >>> round(it_w(350.0, 150.0, 0.94), 1)
+    531.9
+    """
+    at_least(0, gpu_w=gpu_w, host_w=host_w)
+    positive_fraction(psu_efficiency_frac=psu_efficiency_frac)
+    return (gpu_w + host_w) / psu_efficiency_frac
+
+
+def charged_w(w_load: Numeric, w_idle: Numeric, load_frac: Numeric) -> Numeric:
+    r"""Power to charge to a loaded hour if the machine serves nothing else: idle hours too.
+
+    .. math:: P = P_{\mathrm{load}} + P_{\mathrm{idle}}\,\frac{1-u}{u}
+
+    Parameters
+    ----------
+    w_load, w_idle : Power under load and idle, at one boundary. [W]
+    load_frac : Share of its hours that the machine is loaded, above 0 and at most 1. [1]
+
+    Returns
+    -------
+    Average energy per loaded hour, as a power. [W]
+
+    Examples
+    --------
+    >>> charged_w(500.0, 100.0, 0.5)
+    600.0
+    """
+    at_least(0, w_load=w_load, w_idle=w_idle)
+    positive_fraction(load_frac=load_frac)
+    return w_load + w_idle * (1 - load_frac) / load_frac
+
+
+def incremental_w(w_load: Numeric, w_idle: Numeric) -> Numeric:
+    r"""Power that serving adds to a machine that would idle otherwise.
+
+    .. math:: P = P_{\mathrm{load}} - P_{\mathrm{idle}}
+
+    Parameters
+    ----------
+    w_load, w_idle : Power under load and idle, at one boundary. [W]
+
+    Returns
+    -------
+    The difference; NaN where there is less power under load than idle, since no machine adds
+    that by serving. [W]
+
+    Examples
+    --------
+    >>> float(incremental_w(500.0, 100.0))
+    400.0
+    """
+    at_least(0, w_load=w_load, w_idle=w_idle)
+    extra = np.asarray(w_load - w_idle)
+    return np.where(extra >= 0, extra, np.nan)[()]
 
 
 def site_w(it_w: Numeric, pue: Numeric) -> Numeric:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,18 +10,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hetcost import reference
-from hetcost.columns import require
 from hetcost.errors import AssumptionError, UnknownNameError
-from hetcost.reference.tables import PRICE_SUFFIX
-from hetcost.scenario import Scenario
+from hetcost.formulas.carbon import consumed_gco2e_per_kwh
+from hetcost.scenario import BY_TIER, Scenario
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Cause = tuple[Mask | bool, str | NDArray[np.object_]]
 
 GIVEN = "scenario"
-
-_PROVENANCE = ["source", "url", "date", "licence", "quality", "origin"]
 
 
 class Known(NamedTuple):
@@ -30,7 +27,7 @@ class Known(NamedTuple):
     value: float
     basis: str = ""
     missing: str = ""
-    fact: pd.Series | None = None
+    facts: tuple[pd.Series, ...] = ()
 
 
 class LookedUp(NamedTuple):
@@ -39,6 +36,9 @@ class LookedUp(NamedTuple):
     figures: Floats
     bases: Any
     cause: Cause
+
+
+Finder = Callable[[str, Scenario], Known]
 
 
 def price(gpu: str, scenario: Scenario) -> Known:
@@ -53,61 +53,104 @@ def price(gpu: str, scenario: Scenario) -> Known:
     if np.isnan(fact["value"]):
         bounds = f"{fact['low']:g}-{fact['high']:g} USD/h"
         missing = f"only a range ({bounds}) is known as {wanted}"
-        return Known(np.nan, missing=missing, fact=fact)
-    return Known(fact["value"], f"{kind}, {fact['date']}", fact=fact)
+        return Known(np.nan, missing=missing, facts=(fact,))
+    return Known(fact["value"], f"{kind}, {fact['date']}", facts=(fact,))
 
 
 def tdp(gpu: str, scenario: Scenario) -> Known:
-    """Return the thermal design power of a card, in W."""
+    """Return the power limit of a board, in W."""
     if gpu in scenario.tdp_w:
-        return Known(scenario.tdp_w[gpu], f"nameplate, {GIVEN}")
+        return Known(scenario.tdp_w[gpu], GIVEN)
     fact = reference.gpu_fact(gpu, "tdp_w", tables=scenario.tables)
     if fact is None:
         return Known(np.nan, missing=f"no TDP known for {gpu}")
-    return Known(fact["value"], f"nameplate, quality {fact['quality']}", fact=fact)
+    return Known(fact["value"], f"quality {fact['quality']}", facts=(fact,))
 
 
-def pue(gpu: str, scenario: Scenario) -> Known:
-    """Return the PUE of the site that houses a card."""
-    if not isinstance(scenario.pue, Mapping):
-        return Known(scenario.pue)
-    if gpu in scenario.pue:
-        return Known(scenario.pue[gpu])
-    return Known(np.nan, missing=f"pue is not given for {gpu}")
+def idle(gpu: str, scenario: Scenario) -> Known:
+    """Return the power of a board that holds a model and serves nobody, in W."""
+    fact = reference.idle_fact(gpu, tables=scenario.tables)
+    if fact is None:
+        return Known(np.nan, missing=f"no idle power known for {gpu}")
+    return Known(fact["value"], f"quality {fact['quality']}", facts=(fact,))
+
+
+def site_kind(gpu: str, scenario: Scenario) -> str:
+    """Return the kind of site that houses a card."""
+    kind = scenario.of("site", gpu)
+    if kind is not None and kind != BY_TIER:
+        return str(kind)
+    tier = reference.gpu_fact(gpu, "tier", tables=scenario.tables)
+    return "home" if tier is not None and tier["value"] == "consumer" else "datacentre"
+
+
+def sited(quantity: str) -> Finder:
+    """Return a finder of a figure of the site: the scenario's own, or of the kind of site."""
+
+    def find(gpu: str, scenario: Scenario) -> Known:
+        own = scenario.of(quantity, gpu) if quantity in type(scenario).model_fields else None
+        if own is not None:
+            return Known(own, GIVEN)
+        kind = site_kind(gpu, scenario)
+        year = scenario.grid_year if quantity == "pue" else None
+        fact = reference.site_fact(kind, quantity, year, tables=scenario.tables)
+        if fact is None:
+            return Known(np.nan, missing=f"no {quantity} known of a site of kind {kind}")
+        return Known(fact["value"], f"{kind}, quality {fact['quality']}", facts=(fact,))
+
+    return find
 
 
 def intensity(scenario: Scenario) -> Known:
-    """Return the carbon intensity of the electricity, in gCO2e per kWh."""
+    """Return the carbon intensity of electricity at the socket, in gCO2e per kWh."""
+    proxy = ""
+    if scenario.perspective == "consequential":
+        if scenario.marginal_gco2e_per_kwh is not None:
+            return Known(scenario.marginal_gco2e_per_kwh, f"marginal, {GIVEN}")
+        proxy = "average as proxy of marginal; "
     if scenario.gco2e_per_kwh is not None:
-        return Known(scenario.gco2e_per_kwh, GIVEN)
-    zone, year = str(scenario.grid_zone), int(scenario.grid_year or 0)
-    fact = reference.grid_fact(zone, year, tables=scenario.tables)
+        if scenario.td_loss_frac:
+            return _with_loss(scenario.gco2e_per_kwh, f"{proxy}{GIVEN}", scenario, ())
+        return Known(scenario.gco2e_per_kwh, f"{proxy}{GIVEN}")
+    zone, year, method = str(scenario.grid_zone), int(scenario.grid_year or 0), scenario.grid_method
+    fact = reference.grid_fact(zone, year, tables=scenario.tables, method=method)
     if fact is None:  # the tables changed under the scenario
-        return Known(np.nan, missing=f"no carbon intensity of {zone} in {year}")
-    basis = f"{zone} {year}, life-cycle, quality {fact['quality']}"
-    return Known(fact["value"], basis, fact=fact)
+        return Known(np.nan, missing=f"no {method} carbon intensity of {zone} in {year}")
+    word = "life-cycle" if method == "lifecycle" else method
+    basis = f"{proxy}{zone} {year}, {word}, quality {fact['quality']}"
+    if "consumption" in fact["quantity"]:
+        return Known(fact["value"], f"{basis}, as consumed", facts=(fact,))
+    return _with_loss(fact["value"], basis, scenario, (fact,))
 
 
-def by_card(
-    runs: pd.DataFrame, scenario: Scenario, *finders: Callable[[str, Scenario], Known]
-) -> list[LookedUp]:
-    """Look figures up once per card, and lay them out by row."""
-    codes, names = pd.factorize(runs["gpu"])
-    cards = canonical(names, scenario)
-    unnamed = codes < 0
-    return [_laid_out(codes, unnamed, [find(card, scenario) for card in cards]) for find in finders]
+class Cards:
+    """The cards of a frame, each looked up once, figures laid out by row."""
 
+    def __init__(self, runs: pd.DataFrame, scenario: Scenario) -> None:
+        # A row that names no card has code -1, which takes the last entry of what is laid out.
+        self.codes, names = pd.factorize(runs["gpu"])
+        self.names = canonical(names, scenario)
+        self.scenario = scenario
 
-def _laid_out(codes: NDArray[np.intp], unnamed: Mask, known: list[Known]) -> LookedUp:
-    # A code of -1, of a row that names no card, takes the last entry.
-    entries = [*known, Known(np.nan, missing="the run names no GPU")]
-    values = np.array([entry.value for entry in entries])
-    bases = pd.array([entry.basis for entry in entries], dtype="str").take(codes)
-    cause: Cause = (False, "")
-    if unnamed.any() or any(entry.missing for entry in known):
-        reasons = np.array([entry.missing for entry in entries], dtype=object)
-        cause = (np.array([bool(entry.missing) for entry in entries])[codes], reasons[codes])
-    return LookedUp(values[codes], bases, cause)
+    def find(self, finder: Finder) -> LookedUp:
+        """Look a figure up once per card, and lay it out by row."""
+        return self.laid_out([finder(name, self.scenario) for name in self.names])
+
+    def laid_out(self, known: list[Known]) -> LookedUp:
+        """Lay out by row what is known by card."""
+        entries = [*known, Known(np.nan, missing="the run names no GPU")]
+        values = np.array([entry.value for entry in entries])
+        bases = self.texts([entry.basis for entry in known])
+        cause: Cause = (False, "")
+        if (self.codes < 0).any() or any(entry.missing for entry in known):
+            reasons = np.array([entry.missing for entry in entries], dtype=object)
+            lacking = np.array([bool(entry.missing) for entry in entries])
+            cause = (lacking[self.codes], reasons[self.codes])
+        return LookedUp(values[self.codes], bases, cause)
+
+    def texts(self, words: list[str]) -> Any:
+        """Lay out by row a text by card; "" where a row names none."""
+        return pd.array([*words, ""], dtype="str").take(self.codes)
 
 
 def note(rows: int, causes: Iterable[Cause]) -> Any:
@@ -149,39 +192,14 @@ def checked(scenario: Scenario | None) -> Scenario:
     return scenario
 
 
-def facts_used(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
-    """List the facts and assumptions that :func:`hetcost.evaluate` looks up for these runs.
-
-    Parameters
-    ----------
-    runs : Rows with ``gpu``.
-    scenario : Assumptions.
-
-    Returns
-    -------
-    One row per fact: ``entity quantity value unit source url date licence quality origin``. What
-    the scenario gives instead of a table has ``scenario`` as its source.
-
-    Raises
-    ------
-    ColumnError, UnknownNameError
-        As :func:`hetcost.evaluate`.
-    """
-    scenario = checked(scenario)
-    require(runs, ["gpu"], "facts_used")
-    cards = sorted(set(canonical(runs["gpu"].dropna().unique(), scenario)))
-    rent = f"{scenario.price_class}{PRICE_SUFFIX}"
-    looked_up = [
-        *((card, rent, "USD/GPU/h", price(card, scenario)) for card in cards),
-        *((card, "tdp_w", "W", tdp(card, scenario)) for card in cards),
-        (scenario.grid_zone, "gco2e_per_kwh", "gCO2e/kWh", intensity(scenario)),
-    ]
-    columns = ["entity", "quantity", "value", "unit", *_PROVENANCE]
-    rows = []
-    for entity, quantity, unit, known in looked_up:
-        if known.fact is not None:
-            rows.append({name: known.fact[name] for name in columns})
-        elif not known.missing:
-            given = {"entity": entity or "all", "quantity": quantity, "value": known.value}
-            rows.append({**given, "unit": unit, "source": GIVEN, "origin": GIVEN})
-    return pd.DataFrame(rows, columns=columns)
+def _with_loss(
+    generated: float, basis: str, scenario: Scenario, facts: tuple[pd.Series, ...]
+) -> Known:
+    loss, whose = scenario.td_loss_frac, GIVEN
+    if loss is None:
+        fact = reference.td_loss_fact(str(scenario.grid_zone), tables=scenario.tables)
+        if fact is None:
+            return Known(np.nan, missing="no loss of transmission and distribution is known")
+        loss, whose, facts = fact["value"], f"quality {fact['quality']}", (*facts, fact)
+    value = float(np.asarray(consumed_gco2e_per_kwh(generated, loss)))
+    return Known(value, f"{basis}; T&D loss {loss:.1%}, {whose}" if loss else basis, facts=facts)

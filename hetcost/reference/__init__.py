@@ -1,4 +1,4 @@
-"""Facts of the world with their sources: cards, prices, grids; and the names they go by.
+"""Facts of the world with their sources: cards, prices, sites, grids; and the names of them.
 
 Every table in ``data/reference`` has one fact per row. Where several rows state the same
 fact, the best quality wins (A, B, C, D), then the order in the table; rows of quality X are
@@ -8,29 +8,60 @@ known to be wrong and are kept so that published figures can be rebuilt.
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterable
 
 import pandas as pd
 
-from hetcost.errors import AssumptionError, ReferenceDataError
+from hetcost.errors import ReferenceDataError
+from hetcost.reference.grids import grid_fact, grid_facts, grid_profile, grids, td_loss_fact
+from hetcost.reference.hardware import (
+    act_fact,
+    embodied,
+    embodied_fact,
+    end_of_life_fact,
+    idle_fact,
+    load_facts,
+    power_fact,
+    site_fact,
+    site_kinds,
+)
 from hetcost.reference.names import gpu_name, zone_code
-from hetcost.reference.tables import GRID_QUANTITY, PRICE_SUFFIX, UNITS, Tables, best, facts
+from hetcost.reference.tables import (
+    PRICE_SUFFIX,
+    PROVENANCE,
+    UNITS,
+    Tables,
+    best,
+    facts,
+    first_fact,
+    with_number,
+)
 
 __all__ = [
+    "act_fact",
     "best",
+    "embodied",
+    "embodied_fact",
+    "end_of_life_fact",
     "facts",
     "gpu_fact",
     "gpu_name",
     "gpus",
     "grid_fact",
     "grid_facts",
+    "grid_profile",
     "grids",
+    "idle_fact",
     "last_day",
+    "load_facts",
+    "power_fact",
     "price_classes",
     "price_fact",
     "prices",
+    "site_fact",
+    "site_kinds",
     "study_facts",
     "study_tdp_w",
+    "td_loss_fact",
     "zone_code",
 ]
 
@@ -46,7 +77,7 @@ def gpus(tables: Tables = None) -> pd.DataFrame:
 
     Returns
     -------
-    Index ``gpu``; columns ``vendor tier form_factor tdp_w idle_w memory_gb bandwidth_gb_per_s
+    Index ``gpu``; columns ``vendor tier form_factor tdp_w memory_gb bandwidth_gb_per_s
     fp16_tflop_per_s die_mm2`` (W, GB, GB/s, dense TFLOP/s, mm²); NaN where no source was found.
 
     Examples
@@ -65,9 +96,7 @@ def gpus(tables: Tables = None) -> pd.DataFrame:
 
 def gpu_fact(gpu: str, quantity: str, *, tables: Tables = None) -> pd.Series | None:
     """Return the best-sourced row on a card's quantity, its ``value`` a float; None if unknown."""
-    rows = facts("gpus", tables)
-    rows = best(rows[(rows["entity"] == gpu) & (rows["quantity"] == quantity)])
-    return None if rows.empty else _with_number(rows.iloc[0])
+    return first_fact("gpus", gpu, quantity, tables)
 
 
 def study_facts() -> pd.DataFrame:
@@ -103,7 +132,7 @@ def prices(tables: Tables = None) -> pd.DataFrame:
         usd_per_gpu_h=pd.to_numeric(rows["value"].where(rows["value"] != "")),
     )
     lead = ["gpu", "price_class", "usd_per_gpu_h", "low", "high", "date"]
-    return out.rename(columns={"entity": "gpu"})[lead + _PROVENANCE]
+    return out.rename(columns={"entity": "gpu"})[lead + PROVENANCE]
 
 
 def price_classes() -> list[str]:
@@ -127,71 +156,7 @@ def price_fact(
     if rows.empty:
         return None
     newest = rows[ends == ends.max()].sort_values("quality", kind="stable")
-    return _with_number(newest.iloc[0])
-
-
-def grids(tables: Tables = None) -> pd.DataFrame:
-    """Return the best-sourced carbon intensity per zone and year.
-
-    Parameters
-    ----------
-    tables : Folder of a user's own tables.
-
-    Returns
-    -------
-    ``zone name year gco2e_per_kwh low high source url licence quality note origin``; life-cycle
-    factors, annual mean of generation (of consumption where the note says so). [gCO2e/kWh]
-    """
-    rows = facts("grids", tables)
-    values = best(rows[rows["quantity"] == GRID_QUANTITY], ("entity", "date"))
-    names = rows[rows["quantity"] == "name"].drop_duplicates("entity")
-    out = values.assign(
-        name=values["entity"].map(names.set_index("entity")["value"]),
-        year=values["date"].astype(int),
-        gco2e_per_kwh=values["value"].astype(float),
-    )
-    lead = ["zone", "name", "year", "gco2e_per_kwh", "low", "high"]
-    return out.rename(columns={"entity": "zone"})[lead + _PROVENANCE].reset_index(drop=True)
-
-
-def grid_fact(zone: str, year: int, *, tables: Tables = None) -> pd.Series | None:
-    """Return the best-sourced row on a zone's carbon intensity in a year; None if unknown."""
-    rows = facts("grids", tables)
-    wanted = (rows["entity"] == zone) & (rows["quantity"] == GRID_QUANTITY)
-    rows = best(rows[wanted & (rows["date"] == str(year))])
-    return None if rows.empty else _with_number(rows.iloc[0])
-
-
-def grid_facts(zones: Iterable[str], year: int, *, tables: Tables = None) -> pd.DataFrame:
-    """Return the best-sourced rows on the carbon intensity of several zones in a year.
-
-    Parameters
-    ----------
-    zones : Codes, alpha-3 codes or names.
-    year : Calendar year.
-    tables : Folder of a user's own tables.
-
-    Returns
-    -------
-    One fact per zone, in their order, with ``name`` and ``gco2e_per_kwh``.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such zone; the message lists the nearest.
-    AssumptionError
-        No intensity of a zone is known for that year.
-    """
-    names = grids(tables).drop_duplicates("zone").set_index("zone")["name"]
-    rows = []
-    for written in zones:
-        zone = zone_code(written, tables=tables)
-        fact = grid_fact(zone, year, tables=tables)
-        if fact is None:
-            message = f"zones: no carbon intensity of {zone} in {year}"
-            raise AssumptionError(message)
-        rows.append({**fact, "name": names[zone], "gco2e_per_kwh": fact["value"]})
-    return pd.DataFrame(rows)
+    return with_number(newest.iloc[0])
 
 
 def last_day(date: str) -> str:
@@ -208,10 +173,3 @@ def last_day(date: str) -> str:
         year, month = date.split("-")
         return f"{date}-{calendar.monthrange(int(year), int(month))[1]:02d}"
     return date
-
-
-_PROVENANCE = ["source", "url", "licence", "quality", "note", "origin"]
-
-
-def _with_number(row: pd.Series) -> pd.Series:
-    return pd.Series({**row.to_dict(), "value": float(row["value"] or "nan")})

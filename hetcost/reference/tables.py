@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -30,7 +31,16 @@ FACT_COLUMNS = (
 )
 QUALITIES = "ABCDX"
 PRICE_SUFFIX = "_usd_per_gpu_h"
-GRID_QUANTITY = "lifecycle_gco2e_per_kwh"
+GRID_METHODS = ("lifecycle", "direct")
+GRID_SUFFIX = "_gco2e_per_kwh"
+CONSUMED_SUFFIX = f"_consumption{GRID_SUFFIX}"
+EMBODIED_METHODS = ("inventory", "manufacturer", "boavizta", "parametric", "literature")
+EMBODIED_BOUNDARIES = ("gate", "end_of_life", "host")
+EMBODIED_SUFFIX = "_kgco2e"
+LOAD_W, LOAD_FRAC = "load_w_at_", "load_frac_at_"
+CONCURRENCIES = (1, 5, 8, 17, 22, 90, 300, 700)  # at which boards were measured
+HOURS = tuple(range(24))
+PROFILE_HOUR = "lifecycle_rel_h"
 
 UNITS: dict[str, dict[str, str]] = {
     "gpus": {
@@ -38,7 +48,6 @@ UNITS: dict[str, dict[str, str]] = {
         "tier": "text",
         "form_factor": "text",
         "tdp_w": "W",
-        "idle_w": "W",
         "memory_gb": "GB",
         "bandwidth_gb_per_s": "GB/s",
         "fp16_tflop_per_s": "TFLOP/s",
@@ -49,13 +58,63 @@ UNITS: dict[str, dict[str, str]] = {
         f"{price_class}{PRICE_SUFFIX}": "USD/GPU/h"
         for price_class in ("alternative", "hyperscaler", "marketplace")
     },
-    "grids": {"name": "text", "alpha3": "text", GRID_QUANTITY: "gCO2e/kWh"},
+    "grids": {
+        "name": "text",
+        "alpha3": "text",
+        **{
+            f"{method}{suffix}": "gCO2e/kWh"
+            for method in GRID_METHODS
+            for suffix in (GRID_SUFFIX, CONSUMED_SUFFIX)
+        },
+    },
+    "grid_profiles": {f"{PROFILE_HOUR}{hour:02d}": "1" for hour in HOURS},
+    "power": {
+        "idle_bare_w": "W",
+        "idle_loaded_w": "W",
+        **{f"{LOAD_W}{requests}": "W" for requests in CONCURRENCIES},
+        **{f"{LOAD_FRAC}{requests}": "1" for requests in CONCURRENCIES},
+        "load_frac": "1",
+        "watts_of": "text",
+    },
+    "sites": {
+        "pue": "1",
+        "host_w_load_per_gpu": "W/GPU",
+        "host_w_idle_per_gpu": "W/GPU",
+        "host_w_max_per_gpu": "W/GPU",
+        "psu_efficiency_frac": "1",
+        "life_yr": "yr",
+        "host_kgco2e_per_gpu": "kgCO2e/GPU",
+        "td_loss_frac": "1",
+    },
+    "embodied": {
+        **{
+            f"{method}_{boundary}{EMBODIED_SUFFIX}": "kgCO2e"
+            for method in EMBODIED_METHODS
+            for boundary in EMBODIED_BOUNDARIES
+        },
+        "end_of_life_per_gate": "1",
+    },
+    "act": {
+        "epa_kwh_per_cm2": "kWh/cm2",
+        "gpa_gco2e_per_cm2": "gCO2e/cm2",
+        "mpa_gco2e_per_cm2": "gCO2e/cm2",
+        "defects_per_cm2": "1/cm2",
+        "ci_fab_gco2e_per_kwh": "gCO2e/kWh",
+        "yield_frac": "1",
+        "packaging_gco2e_per_ic": "gCO2e",
+        "memory_kgco2e_per_gb": "kgCO2e/GB",
+        "node": "text",
+        "fab": "text",
+        "memory": "text",
+        "memory_ics": "1",
+    },
 }
 OURS = "hetcost"
+PROVENANCE = ["source", "url", "licence", "quality", "note", "origin"]
 
 Tables = str | os.PathLike[str] | None
 
-_DATED = ("prices", "grids")
+_DATED = ("prices", "grids", "grid_profiles", "sites")
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 
@@ -64,9 +123,10 @@ def facts(table: str, tables: Tables = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : ``gpus``, ``gpu_aliases``, ``prices`` or ``grids``.
+    table : ``gpus``, ``gpu_aliases``, ``prices``, ``grids``, ``grid_profiles``, ``power``,
+        ``sites``, ``embodied`` or ``act``.
     tables : Folder with a user's own ``TABLE.csv`` of the same shape. Where it states a fact
-        (entity and quantity; for prices and grids also the date), ours on it are left out.
+        (entity and quantity; for prices, grids and sites also the date), ours on it are left out.
 
     Returns
     -------
@@ -84,18 +144,64 @@ def facts(table: str, tables: Tables = None) -> pd.DataFrame:
     """
     if table not in UNITS:
         raise unknown_name("table", table, UNITS)
-    ours = _load(data_dir() / "reference" / f"{table}.csv", table, OURS)
-    if tables is None:
-        return ours.copy()
-    path = _own_table(Path(tables), table)
-    if path is None:
-        return ours.copy()
-    own = _load(path, table, str(path))
-    _check_names(own, ours, path.name)
+    return _facts(table, tables).copy()
+
+
+def _facts(table: str, tables: Tables) -> pd.DataFrame:
+    """Return the rows of a table, not to be changed: the same frame as long as the files are."""
+    return _joined(_files(table, tables))
+
+
+class _File(NamedTuple):
+    """A file, and what changes with its content."""
+
+    path: Path
+    mtime_ns: int
+    size: int
+
+
+class _Files(NamedTuple):
+    """Our file of a table, and the user's own if there is one."""
+
+    table: str
+    ours: _File
+    own: _File | None
+
+
+def _files(table: str, tables: Tables) -> _Files:
+    def seen(path: Path) -> _File:
+        stat = path.stat()
+        return _File(path, stat.st_mtime_ns, stat.st_size)
+
+    own = None if tables is None else _own_table(Path(tables), table)
+    ours = seen(data_dir() / "reference" / f"{table}.csv")
+    return _Files(table, ours, None if own is None else seen(own))
+
+
+@lru_cache(maxsize=64)
+def _joined(files: _Files) -> pd.DataFrame:
+    table = files.table
+    ours = _read(files.ours.path, table, OURS)
+    if files.own is None:
+        return ours
+    own = _read(files.own.path, table, str(files.own.path))
+    _check_names(own, ours, files.own.path.name)
     key = ["entity", "quantity", *(["date"] if table in _DATED else [])]
     stated = pd.MultiIndex.from_frame(own[key])
     replaced = pd.MultiIndex.from_frame(ours[key]).isin(stated) & (ours["unit"] != "text")
     return pd.concat([own, ours[~replaced]], ignore_index=True)
+
+
+def rows_on(table: str, entity: str, tables: Tables = None) -> pd.DataFrame:
+    """Return the rows of a table that state facts of one entity."""
+    files = _files(table, tables)
+    return _joined(files).take(_places(files).get(entity, []))
+
+
+@lru_cache(maxsize=64)
+def _places(files: _Files) -> dict[str, list[int]]:
+    entities = _joined(files)["entity"]
+    return {str(entity): list(rows) for entity, rows in entities.groupby(entities).indices.items()}
 
 
 def best(rows: pd.DataFrame, by: Iterable[str] = ("entity", "quantity")) -> pd.DataFrame:
@@ -103,6 +209,28 @@ def best(rows: pd.DataFrame, by: Iterable[str] = ("entity", "quantity")) -> pd.D
     usable = rows[rows["quality"] != "X"]
     ranked = usable.sort_values("quality", kind="stable")
     return ranked.drop_duplicates(list(by)).sort_index()
+
+
+def first_fact(table: str, entity: str, quantity: str, tables: Tables = None) -> pd.Series | None:
+    """Return the best-sourced row on a quantity of an entity; None if unknown.
+
+    ``value`` is a float (NaN where only bounds are known), or text where the unit is ``text``.
+    """
+    return _first(_files(table, tables), entity, quantity)
+
+
+@lru_cache(maxsize=4096)
+def _first(files: _Files, entity: str, quantity: str) -> pd.Series | None:
+    rows = _joined(files).take(_places(files).get(entity, []))
+    rows = best(rows[rows["quantity"] == quantity])
+    return None if rows.empty else with_number(rows.iloc[0])
+
+
+def with_number(row: pd.Series) -> pd.Series:
+    """Return the row with its value as a float, unless it is text."""
+    if row["unit"] == "text":
+        return row
+    return pd.Series({**row.to_dict(), "value": float(row["value"] or "nan")})
 
 
 def _own_table(folder: Path, table: str) -> Path | None:
@@ -128,13 +256,7 @@ def _check_names(own: pd.DataFrame, ours: pd.DataFrame, file: str) -> None:
             raise ReferenceDataError(message)
 
 
-def _load(path: Path, table: str, origin: str) -> pd.DataFrame:
-    stat = path.stat()
-    return _read(path, table, origin, stat.st_mtime_ns, stat.st_size)
-
-
-@lru_cache(maxsize=32)
-def _read(path: Path, table: str, origin: str, _mtime_ns: int, _size: int) -> pd.DataFrame:
+def _read(path: Path, table: str, origin: str) -> pd.DataFrame:
     try:
         with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
             frame = pd.read_csv(path, dtype="str", keep_default_na=False, index_col=False)

@@ -1,4 +1,4 @@
-"""The data dictionary: what each column means, its unit, its bounds; and the checks on them.
+"""The data dictionary: what each column means, its unit, its bounds.
 
 Grammar of names: ``[scope_]UNIT_per_UNIT[_basis]`` for rates, ``thing_UNIT`` for quantities,
 percentiles first (``p99_ttft_ms``). Token basis ``_out``, ``_in`` or ``_all``; energy boundary
@@ -8,19 +8,10 @@ percentiles first (``p99_ttft_ms``). Token basis ``_out``, ``_in`` or ``_all``; 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
-from hetcost.errors import ColumnError, listing, nearest_first
-
 Kind = Literal["text", "number", "count", "flag"]
-
-_LARGEST_COUNT = 2.0**53  # up to here floats are exact
 
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
 LATENCIES = {
@@ -36,6 +27,8 @@ ENERGY_BOUNDARIES = {
     "site": "the site, PUE included",
 }
 CARBON_STAGES = {"op_": "operational", "emb_": "embodied", "": "whole"}
+MARKET = {"market_op_": "market-based operational"}
+SCI_UNITS = {"request": "request", "tok_out": "output token", "tok_all": "token, in or out"}
 
 
 @dataclass(frozen=True)
@@ -150,14 +143,33 @@ def _evaluated_columns() -> list[Column]:
         _text("power_model", "rung of the power ladder that was asked for"),
         _text("power_quality", "rung that was used, and the quality of its figure"),
         _text("energy_boundary", "what is counted as IT equipment: the boards alone, or servers"),
+        _text("site", "kind of site that houses the cards"),
+        _text("idle_baseline", "what would be without the service: off, idle or in_use"),
+        _number("load_frac", "1", "Loaded share", "share of assigned hours under load", high=1),
+        _number("gpu_w_load", "W", "Board power", "power of all boards under load"),
+        _number("gpu_w_load_lo", "W", "Board power", "lower bound of the power of all boards"),
+        _number("gpu_w_load_hi", "W", "Board power", "upper bound of the power of all boards"),
         _number("site_w_load", "W", "Site power", "site power of the configuration under load"),
+        _number("site_w_idle", "W", "Idle power", "site power of the configuration idle"),
         _number("site_kw", "kW", "Site power", "site power of the configuration under load"),
         _number("all_mtok_per_h", "Mtok/h", "Throughput", "Mtok, input and output, an hour"),
         _number("all_mtok_per_kwh", "Mtok/kWh", "Yield", "million input and output tokens per kWh"),
         _text("energy_note", "why an energy is missing"),
         _number("gco2e_per_kwh", "gCO2e/kWh", "Grid intensity", "emissions of the electricity"),
-        _text("grid_basis", "zone, year and method of the intensity, or 'scenario'"),
+        _text("grid_method", "emissions of power plants that are counted: lifecycle or direct"),
+        _text("grid_basis", "zone, year and method of the intensity, or 'scenario'; losses"),
+        _text("perspective", "attributional or consequential"),
+        _text("emb_method", "where embodied carbon comes from, and in place of what"),
+        _text("emb_boundary", "gate, end_of_life or host: how far embodied carbon is counted"),
+        _number("emb_kgco2e", "kgCO2e", "Embodied carbon", "of the configuration, all of it"),
+        _number("emb_share_frac", "1", "Charged share", "of the embodied carbon", high=1),
+        _number("emb_gco2e_per_h", "gCO2e/h", "Embodied emissions", "of an hour under load"),
         _text("carbon_note", "why a figure of emissions is missing"),
+        *(
+            _number(f"sci_gco2e_per_{unit}", f"gCO2e per {name}", "SCI", f"SCI per {name}")
+            for unit, name in SCI_UNITS.items()
+        ),
+        _text("sci_note", "why the Software Carbon Intensity is missing"),
         _text("slo", "latency limits that the row was tested against"),
         Column("meets_slo", "flag", "", "SLO kept", "whether every limit of the SLO is kept"),
         _text("slo_note", "which limit is broken, or why that is not known"),
@@ -187,7 +199,7 @@ def _evaluated_columns() -> list[Column]:
                 f"{name.capitalize()} emissions",
                 f"{name} emissions of a million {tokens}",
             )
-            for stage, name in CARBON_STAGES.items()
+            for stage, name in (CARBON_STAGES | MARKET).items()
         ]
     return columns
 
@@ -210,110 +222,3 @@ def label(name: str) -> str:
     if column is None:
         return name.replace("_", " ")
     return f"{column.label} ({column.unit})" if column.unit not in ("", "1") else column.label
-
-
-def require(frame: pd.DataFrame, names: Iterable[str], verb: str) -> None:
-    """Raise :class:`ColumnError` unless the frame has each column that a verb reads, once."""
-    wanted = list(names)
-    missing = [name for name in wanted if name not in frame.columns]
-    if missing:
-        likely = nearest_first(missing[0], frame.columns)[:3]
-        message = f"{verb}: the frame lacks {listing(missing)}"
-        if likely:
-            message += f"; the columns most like '{missing[0]}' are {listing(likely)}"
-        raise ColumnError(message)
-    doubled = [name for name in wanted if isinstance(frame[name], pd.DataFrame)]
-    if doubled:
-        message = f"{verb}: the frame has {listing(doubled)} more than once"
-        raise ColumnError(message)
-
-
-def numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
-    """Return a column as floats, missing values as NaN.
-
-    Raises
-    ------
-    ColumnError
-        The column holds something that is no number; the message shows row and value.
-    """
-    values = frame[name]
-    if pd.api.types.is_numeric_dtype(values):
-        return np.asarray(values.to_numpy(dtype="float64", na_value=np.nan))
-    read = pd.to_numeric(values, errors="coerce")
-    _refuse(frame, name, read.isna() & values.notna(), "is not a number")
-    return np.asarray(read.to_numpy(dtype="float64", na_value=np.nan))
-
-
-def conform(frame: pd.DataFrame, columns: Sequence[Column] = RUN_COLUMNS) -> pd.DataFrame:
-    """Return the frame with all the given columns, in order and dtype; others stand behind.
-
-    Parameters
-    ----------
-    frame : Any frame; columns it lacks are filled with missing values.
-    columns : The columns to lead, of the data dictionary.
-
-    Raises
-    ------
-    ColumnError
-        A value is not of its column's kind; the message shows column and value.
-    """
-    out = {column.name: _converted(frame, column) for column in columns}
-    known = {column.name for column in columns}
-    others = [name for name in frame.columns if name not in known]
-    lead = pd.DataFrame(out, index=frame.index)
-    return lead if not others else pd.concat([lead, frame[others]], axis=1)
-
-
-def _converted(frame: pd.DataFrame, column: Column) -> pd.Series:
-    dtype = DTYPES[column.kind]
-    if column.name not in frame.columns:
-        return pd.Series([None] * len(frame), index=frame.index, dtype=dtype)
-    values = frame[column.name]
-    if str(values.dtype) == dtype:
-        return values
-    if column.kind in ("text", "flag"):
-        return values.astype(dtype)
-    floats = numbers(frame, column.name)
-    if column.kind == "count":
-        wrong, why = out_of_bounds(column, floats)
-        _refuse(frame, column.name, pd.Series(wrong, index=frame.index), why)
-    return pd.Series(floats, index=frame.index).astype(dtype)
-
-
-def _refuse(frame: pd.DataFrame, name: str, wrong: pd.Series, what: str) -> None:
-    if not wrong.any():
-        return
-    rows = frame.loc[wrong.to_numpy(), name]
-    shown = ", ".join(f"row {index}: {value!r}" for index, value in rows.head(3).items())
-    more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-    message = f"column '{name}' {what}: {shown}{more}"
-    raise ColumnError(message)
-
-
-def check(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame unchanged if every known column is within its bounds.
-
-    Raises
-    ------
-    ColumnError
-        A value lies outside; the message shows column, bounds, rows and values.
-    """
-    for name in frame.columns:
-        column = COLUMNS.get(str(name))
-        if column is not None and column.kind in ("number", "count"):
-            wrong, why = out_of_bounds(column, numbers(frame, str(name)))
-            _refuse(frame, column.name, pd.Series(wrong, index=frame.index), why)
-    return frame
-
-
-def out_of_bounds(column: Column, values: NDArray[np.float64]) -> tuple[NDArray[np.bool_], str]:
-    """Say which values a column cannot hold, and why; missing values pass."""
-    wrong = (values < column.low) | (values > column.high)
-    why = f"is outside {column.low:g} … {column.high:g}"
-    if not column.infinite:
-        wrong |= np.isinf(values)
-    if column.kind == "count":
-        with np.errstate(invalid="ignore"):
-            wrong |= (values % 1 > 0) | (values > _LARGEST_COUNT)
-        why += " or not a whole number"
-    return wrong, why

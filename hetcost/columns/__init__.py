@@ -1,0 +1,35 @@
+"""The data dictionary, and checks of frames against it."""
+
+from hetcost.columns.checks import check, conform, numbers, out_of_bounds, require
+from hetcost.columns.dictionary import (
+    CARBON_STAGES,
+    COLUMNS,
+    DTYPES,
+    ENERGY_BOUNDARIES,
+    LATENCIES,
+    RUN_COLUMNS,
+    SCI_UNITS,
+    STATISTICS,
+    TOKEN_BASES,
+    Column,
+    label,
+)
+
+__all__ = [
+    "CARBON_STAGES",
+    "COLUMNS",
+    "DTYPES",
+    "ENERGY_BOUNDARIES",
+    "LATENCIES",
+    "RUN_COLUMNS",
+    "SCI_UNITS",
+    "STATISTICS",
+    "TOKEN_BASES",
+    "Column",
+    "check",
+    "conform",
+    "label",
+    "numbers",
+    "out_of_bounds",
+    "require",
+]

@@ -1,0 +1,82 @@
+"""What every verb reads from a run, and what rows must share to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hetcost.columns import TOKEN_BASES, numbers
+from hetcost.errors import ColumnError, listing
+from hetcost.impacts.lookups import Cause, Floats
+
+READ = ["gpu", "n_gpus", *(f"{basis}_tok_per_s" for basis in TOKEN_BASES)]
+
+_SLOWEST, _FASTEST = 1e-12, 1e15  # tok/s; beyond, a rate is no measurement
+_SHARED = ("perspective", "grid_method", "idle_baseline", "emb_boundary")
+
+
+class Measured(NamedTuple):
+    """Cards and throughputs by token basis (NaN where they make no sense), and the causes."""
+
+    n_gpus: Floats
+    rates: dict[str, Floats]
+    causes: list[Cause]
+
+
+def measured(runs: pd.DataFrame) -> Measured:
+    """Return what a run measured, and why of some rows nothing can be computed."""
+    n_gpus = numbers(runs, "n_gpus")
+    countable = (n_gpus >= 1) & np.isfinite(n_gpus) & (n_gpus % 1 == 0)
+    raw = {basis: numbers(runs, f"{basis}_tok_per_s") for basis in TOKEN_BASES}
+    rates = {
+        basis: np.where((rate > _SLOWEST) & (rate < _FASTEST), rate, np.nan)
+        for basis, rate in raw.items()
+    }
+    lacking = {basis: np.isnan(rate) for basis, rate in rates.items()}
+    some = np.logical_or.reduce(list(lacking.values()))
+    all_of_them = np.logical_and.reduce(list(lacking.values()))
+    causes: list[Cause] = [
+        (np.isnan(n_gpus), "the run does not say how many GPUs"),
+        (~countable, "n_gpus is not 1 or more"),
+    ]
+    if some.any():
+        if "completed" in runs:
+            causes.append((some & (numbers(runs, "completed") == 0), "no completed requests"))
+        if "duration_s" in runs:
+            causes.append((some & ~(numbers(runs, "duration_s") > 0), "no duration"))
+        causes.append((all_of_them, "no throughput"))
+        causes += [(mask, f"no {basis}_tok_per_s") for basis, mask in lacking.items()]
+    return Measured(np.where(countable, n_gpus, np.nan), rates, causes)
+
+
+def one_accounting(frame: pd.DataFrame, verb: str) -> pd.DataFrame:
+    """Return the frame unchanged if its rows were evaluated under one accounting.
+
+    Raises
+    ------
+    ColumnError
+        Rows differ in perspective, in life-cycle or direct grid factors, in the idle baseline or
+        in the embodied boundary: their figures must not be compared.
+    """
+    for name in _SHARED:
+        if name in frame and len(found := frame[name].dropna().unique()) > 1:
+            message = f"{verb}: rows of {name} {listing(sorted(map(str, found)))} are mixed"
+            raise ColumnError(message)
+    return frame
+
+
+def with_columns(runs: pd.DataFrame, added: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the frame with columns added, texts as such."""
+
+    def is_text(value: Any) -> bool:
+        return isinstance(value, str) or getattr(value, "dtype", None) == np.dtype("object")
+
+    return runs.assign(
+        **{
+            name: pd.Series(value, index=runs.index, dtype="str") if is_text(value) else value
+            for name, value in added.items()
+        }
+    )

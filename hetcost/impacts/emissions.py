@@ -1,0 +1,172 @@
+"""Operational and embodied emissions per million tokens, and the Software Carbon Intensity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hetcost.columns import SCI_UNITS, TOKEN_BASES, numbers, require
+from hetcost.errors import AssumptionError, unknown_name
+from hetcost.formulas import carbon
+from hetcost.impacts import embodied, lookups
+from hetcost.impacts.accounting import READ, measured, one_accounting, with_columns
+from hetcost.impacts.lookups import Cause, Floats, Known
+from hetcost.scenario import Scenario
+from hetcost.units import JOULES_PER_KWH, SECONDS_PER_HOUR
+
+_NOT_ASKED = "embodied carbon: no method in this scenario"
+
+
+def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
+    """Add operational and embodied emissions per million tokens.
+
+    Parameters
+    ----------
+    runs : Rows with ``gpu n_gpus out_tok_per_s all_tok_per_s`` and
+        ``site_j_per_tok_{out,all}``, as :func:`with_energy` adds them.
+    scenario : Assumptions on the grid and on embodied carbon.
+
+    Returns
+    -------
+    The same rows with ``perspective gco2e_per_kwh grid_method grid_basis emb_method emb_boundary
+    emb_kgco2e emb_share_frac emb_gco2e_per_h``, ``{op_,emb_,}gco2e_per_mtok_{out,all}``
+    [gCO2e/Mtok] and ``carbon_note``; ``market_op_gco2e_per_mtok_{out,all}`` where the scenario
+    states a market-based intensity. Operational emissions are location-based.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or holds what is no number.
+    AssumptionError
+        The energies were computed under an idle baseline that is not the scenario's.
+    """
+    scenario = lookups.checked(scenario)
+    require(runs, [*READ, *(f"site_j_per_tok_{basis}" for basis in TOKEN_BASES)], "with_carbon")
+    _check_baseline(runs, scenario)
+    grid = lookups.intensity(scenario)
+    n_gpus, rates, _ = measured(runs)
+    per_h, emb_columns, causes = _embodied(runs, scenario, n_gpus)
+    added: dict[str, Any] = {
+        "perspective": scenario.perspective,
+        "gco2e_per_kwh": grid.value,
+        "grid_method": scenario.grid_method,
+        "grid_basis": grid.basis,
+        **emb_columns,
+    }
+    for basis, rate in rates.items():
+        site_j = numbers(runs, f"site_j_per_tok_{basis}")
+        operational = carbon.op_gco2e_per_mtok(site_j, grid.value)
+        emb = carbon.emb_gco2e_per_mtok(per_h, rate)
+        added[f"op_gco2e_per_mtok_{basis}"] = operational
+        added[f"emb_gco2e_per_mtok_{basis}"] = emb
+        added[f"gco2e_per_mtok_{basis}"] = carbon.gco2e_per_mtok(operational, emb)
+        if scenario.market_gco2e_per_kwh is not None:
+            market = carbon.op_gco2e_per_mtok(site_j, scenario.market_gco2e_per_kwh)
+            added[f"market_op_gco2e_per_mtok_{basis}"] = market
+    lacking: list[Cause] = [(bool(grid.missing), grid.missing), *causes]
+    said = pd.Series(lookups.note(len(runs), lacking), index=runs.index, dtype="str")
+    if "energy_note" in runs and (before := runs["energy_note"].fillna("")).any():
+        parted = np.where((before != "") & (said != ""), "; ", "")
+        said = before + parted + said
+    added["carbon_note"] = said
+    return with_columns(runs, added)
+
+
+def sci(evaluated: pd.DataFrame, R: str = "request") -> pd.DataFrame:
+    """Add the Software Carbon Intensity, (E·I + M) per functional unit, after ISO/IEC 21031.
+
+    Parameters
+    ----------
+    evaluated : Rows of :func:`evaluate`, attributional and location-based.
+    R : Functional unit: ``request``, ``tok_out`` or ``tok_all``.
+
+    Returns
+    -------
+    The same rows with ``sci_gco2e_per_{R}`` [gCO2e per unit] and ``sci_note``, why it is missing.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or rows of different accounting are mixed.
+    AssumptionError
+        The rows are consequential: SCI counts a share of what exists.
+
+    Examples
+    --------
+    >>> from hetcost.impacts import evaluate
+    >>> row = {"gpu": "RTX 4090", "n_gpus": 1, "out_tok_per_s": 600.0, "all_tok_per_s": 1200.0}
+    >>> per_token = sci(evaluate(pd.DataFrame([row | {"mean_concurrency": 8.0}])), R="tok_out")
+    >>> bool(per_token["sci_gco2e_per_tok_out"].item() > 0)
+    True
+    """
+    if R not in SCI_UNITS:
+        raise unknown_name("R", R, SCI_UNITS)
+    rates = {"request": "req_per_s", "tok_out": "out_tok_per_s", "tok_all": "all_tok_per_s"}
+    joules, intensity, embodied_h = "site_j_per_tok_out", "gco2e_per_kwh", "emb_gco2e_per_h"
+    read = [joules, "out_tok_per_s", intensity, embodied_h, "perspective", rates[R]]
+    require(evaluated, read, "sci")
+    one_accounting(evaluated, "sci")
+    if (evaluated["perspective"] == "consequential").any():
+        message = "sci: perspective='consequential'; SCI takes rows of the attributional one"
+        raise AssumptionError(message)
+    watts = numbers(evaluated, joules) * numbers(evaluated, "out_tok_per_s")
+    served = numbers(evaluated, rates[R]) * SECONDS_PER_HOUR
+    served = np.where(served > 0, served, np.nan)
+    value = carbon.sci_gco2e(
+        watts * SECONDS_PER_HOUR / JOULES_PER_KWH,
+        numbers(evaluated, intensity),
+        numbers(evaluated, embodied_h),
+        served,
+    )
+    reasons = evaluated.get("carbon_note", pd.Series("", index=evaluated.index)).fillna("")
+    why = np.where(np.isnan(served), f"no {rates[R]}", reasons.to_numpy(dtype=object))
+    note = np.where(np.isnan(value), why, "").astype(object)
+    return with_columns(evaluated, {f"sci_gco2e_per_{R}": value, "sci_note": note})
+
+
+def _embodied(
+    runs: pd.DataFrame, scenario: Scenario, n_gpus: Floats
+) -> tuple[Floats, dict[str, Any], list[Cause]]:
+    """Return embodied grams per loaded hour, the columns that state them, and the causes."""
+    if scenario.embodied_method == "none" and not scenario.embodied_kgco2e:
+        unknown = np.full(len(runs), np.nan)
+        numbers_ = dict.fromkeys(("emb_kgco2e", "emb_share_frac", "emb_gco2e_per_h"), unknown)
+        return unknown, {"emb_method": "none", "emb_boundary": "", **numbers_}, [(True, _NOT_ASKED)]
+    cards = lookups.Cards(runs, scenario)
+    card, host, life, share, assigned, loaded = (
+        cards.find(finder)
+        for finder in (
+            embodied.card_kgco2e,
+            embodied.host_kgco2e,
+            lookups.sited("life_yr"),
+            lambda gpu, assumed: Known(assumed.share_of(gpu)),
+            lambda gpu, assumed: Known(assumed.assigned_of(gpu)),
+            lambda gpu, assumed: Known(assumed.load_of(gpu)),
+        )
+    )
+    total = (card.figures + host.figures) * n_gpus
+    per_h = np.asarray(
+        carbon.emb_gco2e_per_h(total, life.figures, assigned.figures, loaded.figures, share.figures)
+    )
+    columns = {
+        "emb_method": card.bases,
+        "emb_boundary": scenario.embodied_boundary,
+        "emb_kgco2e": total,
+        "emb_share_frac": share.figures,
+        "emb_gco2e_per_h": per_h,
+    }
+    return per_h, columns, [card.cause, host.cause, life.cause]
+
+
+def _check_baseline(runs: pd.DataFrame, scenario: Scenario) -> None:
+    if "idle_baseline" not in runs:
+        return
+    for baseline in runs["idle_baseline"].dropna().unique():
+        if baseline != scenario.idle_baseline:
+            message = (
+                f"with_carbon: the energies count idle_baseline='{baseline}', the scenario "
+                f"'{scenario.idle_baseline}' ({scenario.perspective}): evaluate both under one"
+            )
+            raise AssumptionError(message)

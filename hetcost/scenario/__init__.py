@@ -1,0 +1,321 @@
+"""Assumptions: frozen, validated, and told with every result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from hetcost.errors import AssumptionError, listing, unknown_name
+from hetcost.reference import grids, price_classes, site_kinds, study_tdp_w, zone_code
+from hetcost.scenario import checks
+from hetcost.scenario.checks import Fixed
+from hetcost.scenario.perspective import check_perspective
+from hetcost.yaml12 import read_yaml
+
+__all__ = ["BY_TIER", "Scenario"]
+
+BY_TIER = "by_tier"
+
+ByCard: TypeAlias = Mapping[str, float]
+OneOrByCard: TypeAlias = float | Mapping[str, float]
+
+_ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "grid_year": "gco2e_per_kwh"}
+
+
+class Scenario(BaseModel):
+    """What is assumed about prices, power, site, grid and embodied carbon.
+
+    Numbers marked *by card* are one for all cards or a mapping from card to number; a card that
+    a mapping leaves out takes the table's figure, or the default.
+
+    Parameters
+    ----------
+    tables : Folder of own tables of facts (``gpus.csv``, ``prices.csv`` …), laid over ours.
+    price_class : Kind of provider that rents the cards out: ``alternative``, ``hyperscaler``,
+        ``marketplace``.
+    price_as_of : Date, month or year; the newest price not later than it is taken.
+    usd_per_gpu_h : Own prices by card, instead of the table's. [USD per GPU and hour]
+    perspective : ``attributional`` (average grid, a share of what exists, idle hours charged) or
+        ``consequential`` (what serving changes: marginal grid, watts above the alternative,
+        purchases it causes). They are not mixed.
+    grid_zone : Country (alpha-2, alpha-3 or name) or ``EU27``, whose electricity is used.
+    grid_year : Calendar year of the grid's carbon intensity, and of the site's PUE.
+    grid_method : ``lifecycle`` or ``direct`` emissions of power plants; of an own intensity too.
+    gco2e_per_kwh : Own average intensity at the socket, instead of zone and year. [gCO2e/kWh]
+    marginal_gco2e_per_kwh : Own marginal intensity at the socket, for the consequential
+        perspective; without it the average stands in, and the result says so. [gCO2e/kWh]
+    market_gco2e_per_kwh : Intensity of contracted electricity; adds a market-based column beside
+        the location-based one. [gCO2e/kWh]
+    td_loss_frac : Own share lost between power plant and socket, instead of the table's. [1]
+    power_model : Rung of the power ladder: ``measured`` (the run's own log), ``load`` (watts by
+        concurrency), ``nameplate`` (each board draws its TDP), ``all_in`` (provisioned power).
+    tdp_w : Own power limit by card, instead of the table's TDP. [W]
+    site : Kind of site: ``datacentre``, ``hyperscale``, ``home``; ``by_tier`` puts consumer cards
+        at home and all others in a datacentre. One for all, or by card.
+    host_w_load_per_gpu, host_w_idle_per_gpu : Own power of the host per card, by card. [W]
+    psu_efficiency_frac : Own efficiency of the power supply, by card. [1]
+    pue : Own power usage effectiveness of the site, by card. [1]
+    idle_baseline : What would be without the service: the machine ``off`` (all watts count, idle
+        hours too), ``idle`` (only watts above idle), or ``in_use`` by its owner (only the extra
+        watts of the card). The same rule for every card.
+    load_frac : Share of the assigned hours that the hardware is loaded as in the run, by card;
+        the rest it idles. [1]
+    embodied_method : Where embodied carbon comes from: ``inventory``, ``manufacturer``, ``act``,
+        ``boavizta``; ``none`` leaves it out, and the sum missing.
+    embodied_boundary : ``gate`` (cradle to gate), ``end_of_life`` (and transport and end of life),
+        ``host`` (and a share of the host).
+    act_yield : Yield in the ACT model: ``constant``, ``murphy`` or ``poisson``.
+    embodied_kgco2e : Own figures by card, at the boundary without host. [kgCO2e per card]
+    host_kgco2e_per_gpu : Own embodied carbon of the host per card, by card. [kgCO2e]
+    life_yr : Own calendar life, by card. [yr]
+    assigned_frac : Share of its life that the hardware is assigned to the service, by card. [1]
+    embodied_share_frac : Share of the embodied carbon that is charged, by card: ``new`` (1),
+        ``shared`` (its time share, `assigned_frac`), ``sunk`` (0; consequential only), or a
+        fraction. [1]
+    induced_frac : Share of a sunk card's embodied carbon that the service causes again, by
+        replacement and wear, by card; consequential only, and needed for a sunk card. [1]
+
+    Raises
+    ------
+    AssumptionError, UnknownNameError
+        An unknown field, zone, card or class, or a value out of range; the message names
+        field, value and what would be valid.
+
+    Examples
+    --------
+    >>> base = Scenario(grid_zone="France", grid_year=2023)
+    >>> base.grid_zone
+    'FR'
+    >>> base.but(gco2e_per_kwh=50).grid_zone is None
+    True
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tables: str | None = None  # first: the names in other fields are looked up in it
+    price_class: str = "alternative"
+    price_as_of: str = "2025-05"
+    usd_per_gpu_h: ByCard = Fixed()
+    perspective: Literal["attributional", "consequential"] = "attributional"
+    grid_zone: str | None = "EU27"
+    grid_year: int | None = 2023
+    grid_method: Literal["lifecycle", "direct"] = "lifecycle"
+    gco2e_per_kwh: float | None = None
+    marginal_gco2e_per_kwh: float | None = None
+    market_gco2e_per_kwh: float | None = None
+    td_loss_frac: float | None = None
+    power_model: Literal["measured", "load", "nameplate", "all_in"] = "load"
+    tdp_w: ByCard = Fixed()
+    site: str | Mapping[str, str] = BY_TIER
+    host_w_load_per_gpu: OneOrByCard | None = None
+    host_w_idle_per_gpu: OneOrByCard | None = None
+    psu_efficiency_frac: OneOrByCard | None = None
+    pue: OneOrByCard | None = None
+    idle_baseline: Literal["off", "idle", "in_use"] = "off"
+    load_frac: OneOrByCard = 1.0
+    embodied_method: Literal["inventory", "manufacturer", "act", "boavizta", "none"] = "inventory"
+    embodied_boundary: Literal["gate", "end_of_life", "host"] = "host"
+    act_yield: Literal["constant", "murphy", "poisson"] = "constant"
+    embodied_kgco2e: ByCard = Fixed()
+    host_kgco2e_per_gpu: OneOrByCard | None = None
+    life_yr: OneOrByCard | None = None
+    assigned_frac: OneOrByCard = 1.0
+    embodied_share_frac: float | str | Mapping[str, float | str] = 1.0
+    induced_frac: OneOrByCard | None = None
+
+    def __init__(self, /, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise checks.translated(error, type(self)) from None
+
+    def of(self, field: str, gpu: str) -> Any:
+        """Return what a field says of a card; None where it says nothing."""
+        value = getattr(self, field)
+        return value.get(gpu) if isinstance(value, Mapping) else value
+
+    def share_of(self, gpu: str) -> float:
+        """Return the share of a card's embodied carbon that is charged."""
+        share = self.of("embodied_share_frac", gpu)
+        if share == checks.SHARED:
+            return self.assigned_of(gpu)
+        if share == 0:
+            return float(self.of("induced_frac", gpu) or 0)
+        return 1.0 if share is None else float(share)
+
+    def assigned_of(self, gpu: str) -> float:
+        """Return the share of a card's life that it is assigned to the service."""
+        return float(self.of("assigned_frac", gpu) or 1)
+
+    def load_of(self, gpu: str) -> float:
+        """Return the share of a card's assigned hours that it is loaded."""
+        return float(self.of("load_frac", gpu) or 1)
+
+    def but(self, /, **changes: Any) -> Self:
+        """Return a scenario with some fields changed, validated anew.
+
+        A zone or year replaces an own intensity and the other way round.
+        """
+        fields = {name: getattr(self, name) for name in self.model_fields_set}
+        for name in (name for name, value in changes.items() if value is not None):
+            for clashing in _clashing(name):
+                if clashing not in changes:
+                    fields.pop(clashing, None)
+        return type(self)(**{**fields, **changes})
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Return the published study's assumptions exactly.
+
+        May 2025 prices of alternative providers, nameplate power with 700 W for the H100 PCIe
+        (the SXM part's figure), boards only, PUE 1, EU27 grid of 2023 as generated, no embodied
+        carbon.
+        """
+        return cls(
+            price_class="alternative",
+            price_as_of="2025-05",
+            grid_zone="EU27",
+            grid_year=2023,
+            td_loss_frac=0,
+            power_model="nameplate",
+            tdp_w=study_tdp_w(),
+            host_w_load_per_gpu=0,
+            host_w_idle_per_gpu=0,
+            psu_efficiency_frac=1,
+            pue=1.0,
+            embodied_method="none",
+        )
+
+    @classmethod
+    def from_yaml(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a scenario from a YAML file of fields, as :meth:`to_yaml` writes it.
+
+        Raises
+        ------
+        AssumptionError, UnknownNameError
+            The file is no mapping of fields, or a field is not valid.
+        """
+        try:
+            fields = read_yaml(Path(path).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            message = f"scenario {os.fspath(path)}: {error}"
+            raise AssumptionError(message) from None
+        if not isinstance(fields, dict):
+            message = f"scenario {os.fspath(path)}: fields and their values belong here"
+            raise AssumptionError(message)
+        return cls(**{str(name): value for name, value in fields.items()})
+
+    def to_yaml(self, path: str | os.PathLike[str]) -> None:
+        """Write every field to a YAML file that :meth:`from_yaml` reads back."""
+        text = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True)
+        Path(path).write_text(text, "utf-8")
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _folder(cls, value: Any) -> str | None:
+        if value is None or value == "":  # a notebook's parameter cannot be None
+            return None
+        if not isinstance(value, (str, os.PathLike)) or not Path(value).is_dir():
+            message = f"tables={value!r}: no such folder"
+            raise AssumptionError(message)
+        return str(Path(value).resolve())
+
+    @field_validator("price_class")
+    @classmethod
+    def _known_price_class(cls, value: str) -> str:
+        if value not in price_classes():
+            raise unknown_name("price_class", value, price_classes())
+        return value
+
+    @field_validator("price_as_of")
+    @classmethod
+    def _date(cls, value: str) -> str:
+        if not checks.is_date(value):
+            message = f"price_as_of={value!r}: a date is YYYY, YYYY-MM or YYYY-MM-DD"
+            raise AssumptionError(message)
+        return value
+
+    @field_validator("site")
+    @classmethod
+    def _known_site(cls, value: str | Mapping[str, str], info: ValidationInfo) -> Any:
+        kinds = [BY_TIER, *site_kinds(info.data.get("tables"))]
+
+        def check(field: str, kind: str) -> str:
+            if kind not in kinds:
+                raise unknown_name(field, kind, kinds)
+            return kind
+
+        if isinstance(value, Mapping):
+            return checks.by_card("site", value, info.data.get("tables"), check)
+        return check("site", value)
+
+    @field_validator(*checks.NUMBERS)
+    @classmethod
+    def _valid_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        return checks.number_or_by_card(str(info.field_name), value, info.data.get("tables"))
+
+    @field_validator("embodied_share_frac", mode="before")
+    @classmethod
+    def _share(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, Mapping):
+            tables = info.data.get("tables")
+            return checks.by_card("embodied_share_frac", value, tables, checks.share)
+        return checks.share("embodied_share_frac", value)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_source_of_intensity(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        if fields.get("gco2e_per_kwh") is None:
+            if fields.get("grid_zone", "") is None:
+                message = "grid_zone=None: give a zone, or gco2e_per_kwh instead"
+                raise AssumptionError(message)
+            return {k: v for k, v in fields.items() if v is not None or k != "grid_year"}
+        given = [name for name in _ALTERNATIVES if fields.get(name) is not None]
+        if given:
+            message = (
+                f"gco2e_per_kwh={fields['gco2e_per_kwh']!r} and "
+                f"{given[0]}={fields[given[0]]!r} exclude each other: give one"
+            )
+            raise AssumptionError(message)
+        return {**fields, **dict.fromkeys(_ALTERNATIVES)}
+
+    @model_validator(mode="after")
+    def _known_intensity(self) -> Self:
+        if self.grid_zone is None:
+            return self
+        zone = zone_code(self.grid_zone, tables=self.tables)
+        known = grids(self.tables, method=self.grid_method).query("zone == @zone")
+        years = known["year"].sort_values()
+        if self.grid_year not in set(years):
+            choices = listing(years) or f"none: the table has no {self.grid_method} figure of it"
+            message = (
+                f"grid_year={self.grid_year}: no {self.grid_method} carbon intensity of {zone} "
+                f"for that year; valid choices are {choices}"
+            )
+            raise AssumptionError(message)
+        if zone != self.grid_zone:
+            object.__setattr__(self, "grid_zone", zone)
+        return self
+
+    @model_validator(mode="after")
+    def _one_perspective(self) -> Self:
+        check_perspective(self)
+        return self
+
+
+def _clashing(name: str) -> list[str]:
+    if name in _ALTERNATIVES:
+        return [_ALTERNATIVES[name]]
+    return [field for field, other in _ALTERNATIVES.items() if other == name]

@@ -1,0 +1,153 @@
+"""What a field of a scenario may hold: numbers for all cards or by card, dates, presets."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from hetcost.errors import (
+    AssumptionError,
+    HetcostError,
+    UnknownNameError,
+    listing,
+    nearest_first,
+    unknown_name,
+)
+from hetcost.reference import gpu_name, last_day
+
+SHARES = {"new": 1.0, "sunk": 0.0}
+SHARED = "shared"
+
+_LARGEST = 1e9  # of any price, power, PUE or intensity; beyond, it is a slip
+_AS_OF = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
+
+
+class Valid(NamedTuple):
+    """What a number must fulfil, in code and in words."""
+
+    fits: Callable[[float], bool]
+    words: str
+
+
+NOT_NEGATIVE = Valid(lambda x: x >= 0, "0 or more")
+POSITIVE = Valid(lambda x: x > 0, "above 0")
+FRACTION = Valid(lambda x: 0 <= x <= 1, "0 to 1")
+POSITIVE_FRACTION = Valid(lambda x: 0 < x <= 1, "above 0, at most 1")
+BELOW_ONE = Valid(lambda x: 0 <= x < 1, "0 or more, below 1")
+NUMBERS: dict[str, Valid] = {
+    "usd_per_gpu_h": Valid(NOT_NEGATIVE.fits, "0 or more USD per hour"),
+    "tdp_w": Valid(POSITIVE.fits, "watts above 0"),
+    "pue": Valid(lambda x: x >= 1, "1 or more (site energy per IT energy)"),
+    "host_w_load_per_gpu": NOT_NEGATIVE,
+    "host_w_idle_per_gpu": NOT_NEGATIVE,
+    "psu_efficiency_frac": POSITIVE_FRACTION,
+    "load_frac": POSITIVE_FRACTION,
+    "gco2e_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more gCO2e/kWh"),
+    "marginal_gco2e_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more gCO2e/kWh"),
+    "market_gco2e_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more gCO2e/kWh"),
+    "td_loss_frac": BELOW_ONE,
+    "embodied_kgco2e": NOT_NEGATIVE,
+    "host_kgco2e_per_gpu": NOT_NEGATIVE,
+    "life_yr": Valid(POSITIVE.fits, "years above 0"),
+    "assigned_frac": POSITIVE_FRACTION,
+    "induced_frac": FRACTION,
+}
+
+
+class Fixed(dict[str, Any]):
+    """A mapping that cannot be changed, so that a scenario cannot either."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        message = "a scenario cannot be changed; .but() makes another"
+        raise TypeError(message)
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]  # noqa: D105
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # noqa: D105
+        return Fixed, (dict(self),)
+
+
+def number_or_by_card(field: str, value: Any, tables: str | None) -> Any:
+    """Check a number, or numbers by card; the cards' names become canonical."""
+    if value is None:
+        return None
+    valid = NUMBERS[field]
+    if isinstance(value, Mapping):
+        return by_card(field, value, tables, lambda name, x: number(name, x, valid))
+    return number(field, value, valid)
+
+
+def number(field: str, value: float, valid: Valid) -> float:
+    """Refuse a number that makes no sense."""
+    if not valid.fits(value) or value > _LARGEST:
+        message = f"{field}={value:g}: valid values are {valid.words}"
+        raise AssumptionError(message)
+    return value
+
+
+def by_card(
+    field: str, values: Mapping[str, Any], tables: str | None, check: Callable[[str, Any], Any]
+) -> Fixed:
+    """Check values by card; their names become canonical."""
+    out: dict[str, Any] = {}
+    for written, value in values.items():
+        gpu = gpu_name(written, field, tables=tables)
+        if gpu in out:
+            message = f"{field}: '{gpu}' is given twice"
+            raise AssumptionError(message)
+        out[gpu] = check(f"{field}[{gpu!r}]", value)
+    return Fixed(out)
+
+
+def share(field: str, value: Any) -> float | str:
+    """Check a share of embodied carbon: a preset or a fraction."""
+    if value in SHARES:
+        return SHARES[value]
+    if value == SHARED:
+        return SHARED
+    try:
+        return number(field, float(value), FRACTION)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, AssumptionError):
+            raise
+        presets = listing([*SHARES, SHARED])
+        message = f"{field}={value!r}: valid values are {presets} or 0 to 1"
+        raise AssumptionError(message) from None
+
+
+def is_date(text: str) -> bool:
+    """Say whether a text is a year, a month or a day."""
+    try:
+        dt.date.fromisoformat(last_day(text))
+    except ValueError:
+        return False
+    return _AS_OF.fullmatch(text) is not None
+
+
+def translated(error: ValidationError, model: type[BaseModel]) -> HetcostError:
+    """Turn what pydantic found into an error of ours: field, value, what would be valid."""
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, HetcostError):
+        return cause
+    field, value = str(first["loc"][0]), first["input"]
+    if first["type"] == "extra_forbidden":
+        nearest = listing(nearest_first(field, model.model_fields))
+        message = f"Scenario has no field '{field}'; its fields, nearest first: {nearest}"
+        return UnknownNameError(message)
+    if first["type"] == "literal_error":
+        choices = get_args(model.model_fields[field].annotation)
+        return unknown_name(field, value, choices)
+    by_card_only = any(step == "dict[str,float]" for step in first["loc"])
+    if len(first["loc"]) > 1 and isinstance(value, str) and not by_card_only:
+        inner = first["loc"][-1]
+        field = field if inner == "float" else f"{field}[{inner!r}]"
+    return AssumptionError(f"{field}={value!r}: {first['msg'].lower()}")
