@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         with_cost,
         with_energy,
     )
+    from hetcost.metering import attach_power
     from hetcost.runs import Scan, load_runs, of_model, read_runs, scan_runs
     from hetcost.scenario import Scenario
     from hetcost.slo import SLO, meets_slo
@@ -39,6 +40,7 @@ _HOME = {
     "SLO": "slo",
     "Scan": "runs",
     "Scenario": "scenario",
+    "attach_power": "metering",
     "audit_claims": "claims",
     "embodied_by_method": "impacts",
     "evaluate": "impacts",
@@ -64,6 +66,7 @@ __all__ = [
     "HetcostError",
     "Scan",
     "Scenario",
+    "attach_power",
     "audit_claims",
     "embodied_by_method",
     "evaluate",

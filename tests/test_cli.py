@@ -28,13 +28,22 @@ def results(tmp_path):
     return tmp_path
 
 
+BOARDS = [
+    argument
+    for field in ("power_model=nameplate", "host_w_load_per_gpu=0", "psu_efficiency_frac=1")
+    for argument in ("-a", field)
+]
+
+
 def test_tidy_then_cost(results):
     done = _run("tidy", "results", "-o", "runs.csv", "--strict", cwd=results)
     assert (done.returncode, done.stdout) == (0, "1 runs, 0 refused: runs.csv\n")
     shown = _run("cost", "runs.csv", "-a", "price_as_of=2025-05", cwd=results)
     assert shown.returncode == 0
     assert "org/model-8B" in shown.stdout
-    done = _run("cost", "runs.csv", "-o", "costs.csv", "-a", "pue={4090: 1.5}", cwd=results)
+    done = _run(
+        "cost", "runs.csv", "-o", "costs.csv", *BOARDS, "-a", "pue={4090: 1.5}", cwd=results
+    )
     assert done.returncode == 0, done.stderr
     costs = pd.read_csv(results / "costs.csv")
     # 2 cards at 0.25 USD/h and 600 output tokens a second

@@ -15,7 +15,7 @@ NUMBERS = ["usd_per_mtok_out", "usd_per_mtok_all", "site_j_per_tok_all", "op_gco
 
 def _row(**changes):
     base = {"gpu": "RTX 4090", "n_gpus": 2, "out_tok_per_s": 600.0, "all_tok_per_s": 1250.0}
-    return pd.DataFrame([base | changes])
+    return pd.DataFrame([base | {"mean_concurrency": 8.0} | changes])
 
 
 def test_verbs_return_new_frames_and_leave_theirs_alone(runs):
@@ -65,7 +65,7 @@ def test_a_grid_without_carbon_leaves_no_operational_emissions(runs):
     assert (out["grid_basis"] == "scenario").all()
 
 
-def test_embodied_carbon_is_missing_with_a_reason_and_so_is_the_sum(paper):
+def test_the_paper_counts_no_embodied_carbon_which_is_missing_and_no_zero(paper):
     for stage in ("emb_gco2e_per_mtok_out", "gco2e_per_mtok_out"):
         assert paper[stage].isna().all()
     assert paper["carbon_note"].str.contains("embodied").all()
@@ -77,12 +77,16 @@ def test_results_state_what_they_rest_on(runs):
     h100 = out[out["gpu"] == "H100 PCIe 80GB"].iloc[0]
     assert rtx["price_basis"] == "scenario"
     assert h100["price_basis"] == "alternative, 2025-05"
-    assert h100["power_quality"] == "nameplate, quality A"
-    assert h100["energy_boundary"] == "boards"
-    assert h100["grid_basis"] == "EU27 2023, life-cycle, quality B"
+    assert h100["power_quality"] == "load, watts of H100 SXM 80GB, quality D"
+    assert h100["energy_boundary"] == "servers"
+    assert h100["grid_basis"].startswith("EU27 2023, life-cycle, quality B; T&D loss")
+    assert h100["perspective"] == "attributional"
+    assert h100["idle_baseline"] == "off"
+    assert h100["emb_method"].startswith("inventory")
     assert h100["reading"] == "as_measured"
     paper_h100 = hc.evaluate(runs, hc.Scenario.paper()).loc[h100.name]
     assert paper_h100["power_quality"] == "nameplate, scenario"
+    assert paper_h100["grid_basis"] == "EU27 2023, life-cycle, quality B"
 
 
 @pytest.mark.parametrize(
@@ -117,13 +121,6 @@ def test_a_price_known_as_a_range_only_is_missing_and_the_range_is_told():
     assert "8-10 USD/h" in out["cost_note"].item()
 
 
-def test_a_pue_by_card_that_leaves_a_card_out_is_told():
-    out = hc.evaluate(_row(), hc.Scenario(pue={"H100 PCIe 80GB": 1.2}))
-    assert np.isnan(out["site_j_per_tok_out"].item())
-    assert out["energy_note"].item() == "pue is not given for RTX 4090"
-    assert "pue is not given" in out["carbon_note"].item()
-
-
 def test_unknown_and_ambiguous_cards_raise_with_the_choices():
     with pytest.raises(UnknownNameError, match="nearest first: 'RTX 4090'"):
         hc.evaluate(_row(gpu="RTX 4091"))
@@ -137,7 +134,7 @@ def test_unknown_and_ambiguous_cards_raise_with_the_choices():
 def test_a_missing_column_is_named():
     with pytest.raises(ColumnError, match="with_cost: the frame lacks 'n_gpus'"):
         hc.with_cost(_row().drop(columns="n_gpus"))
-    with pytest.raises(ColumnError, match="site_j_per_tok_out"):
+    with pytest.raises(ColumnError, match="with_carbon: the frame lacks 'site_j_per_tok_out'"):
         hc.with_carbon(_row())
 
 

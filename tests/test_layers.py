@@ -13,7 +13,7 @@ FLOORS = [
     {"formulas", "slo"},
     {"reference"},
     {"readers", "scenario"},
-    {"runs"},
+    {"runs", "metering"},
     {"impacts"},
     {"frontier", "published"},
     {"claims"},

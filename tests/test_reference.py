@@ -20,8 +20,11 @@ def test_every_row_has_unit_source_date_licence_and_quality(table):
         assert (rows[name].str.strip() != "").all(), name
     addressed = rows["url"].str.startswith("https://")
     kept = rows["url"] == "observation; address not kept"
-    assert (addressed | kept).all()
+    assumed = rows["source"] == "assumption of this project"
+    assert (addressed | kept | assumed).all()
     assert rows.loc[kept, "quality"].isin(["C", "D", "X"]).all()
+    assert set(rows.loc[assumed, "quality"]) <= {"D"}
+    assert (rows.loc[assumed, "url"] == "none").all()
     between = rows[["value", "low", "high"]].apply(pd.to_numeric, errors="coerce").dropna()
     assert ((between["low"] <= between["value"]) & (between["value"] <= between["high"])).all()
 
@@ -29,7 +32,7 @@ def test_every_row_has_unit_source_date_licence_and_quality(table):
 def test_the_seventeen_cards_with_their_quantities():
     gpus = reference.gpus()
     assert len(gpus) == 17
-    complete = ["vendor", "tier", "form_factor", "tdp_w", "idle_w", "memory_gb"]
+    complete = ["vendor", "tier", "form_factor", "tdp_w", "memory_gb"]
     assert gpus[[*complete, "bandwidth_gb_per_s"]].notna().all(axis=None)
     assert set(gpus.index[gpus["fp16_tflop_per_s"].isna()]) == {"RTX 6000 Ada", "A10G"}
     assert set(gpus["tier"]) == {"consumer", "workstation", "datacenter"}
@@ -46,6 +49,33 @@ def test_names_of_other_tables_are_canonical():
     gpus = set(reference.gpus().index)
     assert set(reference.facts("gpu_aliases")["entity"]) == gpus
     assert set(reference.facts("prices")["entity"]) <= gpus
+    siblings = reference.facts("power").query("quantity == 'watts_of'")
+    assert set(siblings["entity"]) | set(siblings["value"]) <= gpus
+    classes = {"datacentre boards", "boards without a curve"}
+    assert set(reference.facts("power")["entity"]) <= gpus | classes
+    act = reference.facts("act")
+    for quantity, defines in (("node", "epa_kwh_per_cm2"), ("memory", "memory_kgco2e_per_gb")):
+        named = act[act["quantity"] == quantity]
+        assert set(named["entity"]) == gpus
+        assert set(named["value"]) <= set(act.loc[act["quantity"] == defines, "entity"])
+
+
+def test_every_card_has_an_idle_power_and_a_load_curve_has_its_points_in_order():
+    for gpu in reference.gpus().index:
+        assert reference.idle_fact(gpu)["value"] > 0
+        points = reference.load_facts(gpu)
+        assert points["at_concurrency"].is_monotonic_increasing
+        assert (points["value"] > 0).all()
+
+
+def test_a_site_kind_has_all_its_figures():
+    for kind in reference.site_kinds():
+        for quantity in tables.UNITS["sites"]:
+            if quantity != "td_loss_frac":
+                assert reference.site_fact(kind, quantity)["value"] > 0, (kind, quantity)
+    assert reference.site_kinds() == ["datacentre", "hyperscale", "home"]
+    assert reference.site_fact("datacentre", "pue", 2024)["value"] == 1.56
+    assert reference.td_loss_fact("DE")["entity"] == "any zone"
 
 
 def test_every_zone_has_a_recent_intensity_and_a_name():

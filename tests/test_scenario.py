@@ -17,12 +17,22 @@ def test_paper_is_the_studys_assumptions_exactly(paper):
     assert hc.Scenario.paper().pue == 1.0
 
 
-def test_the_default_differs_from_the_paper_in_the_h100s_power_alone(runs):
+def test_the_default_differs_from_the_paper_in_energy_and_carbon_and_not_in_cost(runs):
     ours, theirs = hc.evaluate(runs), hc.evaluate(runs, hc.Scenario.paper())
     assert (ours["usd_per_h"] == theirs["usd_per_h"]).all()
-    ratio = theirs["site_w_load"] / ours["site_w_load"]
-    assert set(ratio[runs["gpu"] == "H100 PCIe 80GB"]) == {2.0}
-    assert set(ratio[runs["gpu"] == "RTX 4090"]) == {1.0}
+    default = hc.Scenario()
+    assert (default.power_model, default.embodied_method) == ("load", "inventory")
+    assert (ours["energy_boundary"] == "servers").all()
+    assert (ours["gco2e_per_mtok_out"] > ours["op_gco2e_per_mtok_out"]).all()
+
+
+def test_fields_speak_of_cards():
+    mine = hc.Scenario(load_frac={"4090": 0.5}, life_yr=3, embodied_share_frac={"4090": "shared"})
+    assert (mine.load_of("RTX 4090"), mine.load_of("L4")) == (0.5, 1.0)
+    assert (mine.of("life_yr", "L4"), mine.of("pue", "L4")) == (3, None)
+    assert mine.but(assigned_frac=0.2).share_of("RTX 4090") == 0.2
+    assert mine.share_of("L4") == 1.0
+    assert hc.Scenario(embodied_share_frac="0.3").embodied_share_frac == 0.3, "as a shell writes it"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +60,28 @@ def test_the_default_differs_from_the_paper_in_the_h100s_power_alone(runs):
         ({"grid_year": 1990}, AssumptionError, "grid_year=1990.*'2023'"),
         ({"gco2e_per_kwh": -1}, AssumptionError, "0 or more gCO2e/kWh"),
         ({"gco2e_per_kwh": 50, "grid_zone": "FR"}, AssumptionError, "exclude each other"),
-        ({"power_model": "load"}, UnknownNameError, "power_model.*'nameplate'"),
+        ({"power_model": "loud"}, UnknownNameError, "power_model.*first: 'load'"),
+        ({"perspective": "both"}, UnknownNameError, "perspective.*'attributional'"),
+        ({"grid_method": "marginal"}, UnknownNameError, "grid_method.*'lifecycle'"),
+        ({"embodied_method": "lca"}, UnknownNameError, "embodied_method.*'inventory'"),
+        ({"embodied_boundary": "grave"}, UnknownNameError, "embodied_boundary.*'gate'"),
+        ({"act_yield": "seeds"}, UnknownNameError, "act_yield.*'poisson'"),
+        ({"idle_baseline": "on"}, UnknownNameError, "idle_baseline.*'off'"),
+        ({"site": "garage"}, UnknownNameError, "site.*'home'"),
+        ({"site": {"RTX 4090": "garage"}}, UnknownNameError, r"site\['RTX 4090'\].*'home'"),
+        ({"life_yr": 0}, AssumptionError, "life_yr=0: valid values are years above 0"),
+        ({"life_yr": {"RTX 4090": -1}}, AssumptionError, r"life_yr\['RTX 4090'\]=-1"),
+        ({"load_frac": 0}, AssumptionError, "load_frac=0: valid values are above 0, at most 1"),
+        ({"load_frac": 1.5}, AssumptionError, "load_frac=1.5"),
+        ({"assigned_frac": -0.1}, AssumptionError, "assigned_frac=-0.1"),
+        ({"embodied_share_frac": 1.1}, AssumptionError, "embodied_share_frac=1.1"),
+        ({"embodied_share_frac": "used"}, AssumptionError, "'new', 'sunk', 'shared' or 0 to 1"),
+        ({"embodied_share_frac": None}, AssumptionError, "'new', 'sunk', 'shared' or 0 to 1"),
+        ({"psu_efficiency_frac": 0}, AssumptionError, "psu_efficiency_frac=0"),
+        ({"td_loss_frac": 1}, AssumptionError, "td_loss_frac=1: valid values are 0 or more, below"),
+        ({"host_w_load_per_gpu": -5}, AssumptionError, "host_w_load_per_gpu=-5"),
+        ({"marginal_gco2e_per_kwh": -1}, AssumptionError, "marginal_gco2e_per_kwh=-1"),
+        ({"market_gco2e_per_kwh": "green"}, AssumptionError, "market_gco2e_per_kwh='green'"),
     ],
 )
 def test_nonsense_names_field_value_and_what_is_valid(fields, kind, told):

@@ -1,6 +1,5 @@
 """A user's own tables of facts, laid over ours."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
@@ -11,6 +10,13 @@ from hetcost.errors import AmbiguousNameError, ReferenceDataError, UnknownNameEr
 from hetcost.reference import tables
 
 HEADER = ",".join(tables.FACT_COLUMNS)
+BOARDS = {
+    "power_model": "nameplate",
+    "host_w_load_per_gpu": 0,
+    "host_w_idle_per_gpu": 0,
+    "psu_efficiency_frac": 1,
+    "pue": 1,
+}
 OWN = "our contract,https://example.org/contract,{date},facts only,A,"
 
 
@@ -44,12 +50,12 @@ def own(tmp_path):
 
 
 def _row(gpu):
-    rates = {"out_tok_per_s": 100.0, "all_tok_per_s": 200.0}
+    rates = {"out_tok_per_s": 100.0, "all_tok_per_s": 200.0, "mean_concurrency": 8.0}
     return pd.DataFrame([{"gpu": gpu, "n_gpus": 1, **rates}])
 
 
 def test_own_facts_go_before_ours_and_the_rest_stays(own):
-    mine = hc.Scenario(tables=own)
+    mine = hc.Scenario(tables=own, **BOARDS)
     rtx = hc.evaluate(_row("RTX 4090"), mine).iloc[0]
     assert (rtx["usd_per_gpu_h"], rtx["site_w_load"]) == (0.2, 350)
     h100 = hc.evaluate(_row("H100 PCIe 80GB"), mine).iloc[0]
@@ -58,9 +64,12 @@ def test_own_facts_go_before_ours_and_the_rest_stays(own):
 
 
 def test_a_card_and_a_zone_of_ones_own(own):
-    mine = hc.Scenario(tables=own, grid_zone="XX", pue={"RTX 5060": 1.5})
+    mine = hc.Scenario(tables=own, grid_zone="XX", td_loss_frac=0, **BOARDS | {"pue": 1.5})
     row = hc.evaluate(_row("NVIDIA GeForce RTX 5060"), mine).iloc[0]
     assert (row["usd_per_gpu_h"], row["site_w_load"], row["gco2e_per_kwh"]) == (0.05, 270, 11)
+    by_load = hc.evaluate(_row("NVIDIA GeForce RTX 5060"), hc.Scenario(tables=own)).iloc[0]
+    assert 0 < by_load["gpu_w_load"] < 180
+    assert by_load["carbon_note"] == "no embodied carbon known for RTX 5060"
     with pytest.raises(UnknownNameError):
         hc.evaluate(_row("RTX 5060"))
     with pytest.raises(UnknownNameError):
@@ -75,8 +84,21 @@ def test_facts_used_tell_their_origin(own):
     assert origin["H100 PCIe 80GB", "tdp_w"] == "hetcost"
     assert origin["H100 PCIe 80GB", "alternative_usd_per_gpu_h"] == "scenario"
     assert origin["EU27", "lifecycle_gco2e_per_kwh"] == "hetcost"
-    assert (used["value"] > 0).all()
-    assert len(used) == 5
+    values = pd.to_numeric(used.loc[used["unit"] != "text", "value"])
+    assert (values.dropna() > 0).all()
+    asked = {"tdp_w", "idle_loaded_w", "pue", "life_yr", "psu_efficiency_frac", "td_loss_frac"}
+    assert asked <= set(used["quantity"])
+    assert not used.duplicated(["entity", "quantity", "date", "source"]).any()
+    boards = hc.facts_used(runs, hc.Scenario(**BOARDS, embodied_method="none"))
+    assert set(boards.loc[boards["entity"] == "RTX 4090", "quantity"]) == {
+        "alternative_usd_per_gpu_h",
+        "tdp_w",
+        "idle_loaded_w",
+        "host_w_load_per_gpu",
+        "host_w_idle_per_gpu",
+        "psu_efficiency_frac",
+        "pue",
+    }
 
 
 @pytest.mark.parametrize(
@@ -121,7 +143,7 @@ def test_the_commands_take_own_tables(own, tmp_path):
     assert done.returncode == 0, done.stderr
     costs = pd.read_csv(tmp_path / "c.csv")
     assert set(costs.loc[costs["gpu"] == "RTX 4090", "usd_per_gpu_h"]) == {0.2}
-    assert np.isclose(costs["site_w_load"].max(), 8 * 350)
+    assert costs["gpu_w_load_hi"].max() <= 8 * 350
     assert _run("--tables", "nowhere", "claims", cwd=tmp_path).returncode == 2
 
 

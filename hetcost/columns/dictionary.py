@@ -140,6 +140,8 @@ def _evaluated_columns() -> list[Column]:
         _text("price_basis", "price class and date of the price, or 'scenario' where it was given"),
         _number("usd_per_h", "USD/h", "Price", "price of the whole configuration"),
         _text("cost_note", "why a cost is missing"),
+        _number("power_covered_frac", "1", "Covered share", "of the run, by a power log", high=1),
+        _text("power_note", "why a power log gave a run no energy"),
         _text("power_model", "rung of the power ladder that was asked for"),
         _text("power_quality", "rung that was used, and the quality of its figure"),
         _text("energy_boundary", "what is counted as IT equipment: the boards alone, or servers"),

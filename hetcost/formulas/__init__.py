@@ -31,6 +31,12 @@ def above(low: float, **values: Numeric) -> None:
         _refuse(np.asarray(value) <= low, name, value, f"above {low:g}")
 
 
+def below(high: float, **values: Numeric) -> None:
+    """Raise :class:`AssumptionError` if any value is not below `high`; missing values pass."""
+    for name, value in values.items():
+        _refuse(np.asarray(value) >= high, name, value, f"below {high:g}")
+
+
 def fraction(**values: Numeric) -> None:
     """Raise :class:`AssumptionError` if any value lies outside 0..1; missing values pass."""
     for name, value in values.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hetcost.formulas import above, at_least, fraction, positive_fraction
+from hetcost.formulas import above, at_least, below, fraction, positive_fraction
 from hetcost.units import (
     GRAMS_PER_KG,
     HOURS_PER_YEAR,
@@ -69,7 +69,7 @@ def consumed_gco2e_per_kwh(generated_gco2e_per_kwh: Numeric, td_loss_frac: Numer
     258.8
     """
     at_least(0, generated_gco2e_per_kwh=generated_gco2e_per_kwh, td_loss_frac=td_loss_frac)
-    above(0, delivered_frac=1 - td_loss_frac)
+    below(1, td_loss_frac=td_loss_frac)
     return generated_gco2e_per_kwh / (1 - td_loss_frac)
 
 

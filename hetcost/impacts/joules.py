@@ -74,6 +74,7 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
         }
     below_idle = np.logical_or.reduce([np.isnan(watts) for watts in counted.values()])
     below_idle &= np.isfinite(drawn.watts) & np.isfinite(idle_gpu_w)
+    counted = {name: np.where(below_idle, np.nan, watts) for name, watts in counted.items()}
     added: dict[str, Any] = {
         "power_model": scenario.power_model,
         "power_quality": drawn.quality,
