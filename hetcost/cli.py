@@ -43,6 +43,7 @@ _SHOWN_BY_COST = [
     "usd_per_mtok_all",
     "site_j_per_tok_out",
     "op_gco2e_per_mtok_out",
+    "gco2e_per_mtok_out",
     "cost_note",
 ]
 

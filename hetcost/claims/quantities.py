@@ -139,7 +139,8 @@ def _edge_on_cleanest_grid(study: Published) -> Finding:
     why = (
         f"the ratio is the same on every grid; in grams the gap shrinks from "
         f"{usual[1] - usual[0]:.1f} to {clean[1] - clean[0]:.1f} per Mtok ({cleanest['name']} "
-        f"{cleanest['year']}: {cleanest['gco2e_per_kwh']:g} g/kWh); idle hardware is not modelled"
+        f"{cleanest['year']}: {cleanest['gco2e_per_kwh']:g} g/kWh); "
+        "idle hardware is not in this reading"
     )
     return Finding(share, share, h100.index.append(pair.index), why)
 

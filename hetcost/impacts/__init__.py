@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from hetcost.impacts import lookups
-from hetcost.impacts.accounting import one_accounting
+from hetcost.impacts.accounting import one_accounting, read
 from hetcost.impacts.embodied import embodied_by_method
-from hetcost.impacts.emissions import sci, with_carbon
-from hetcost.impacts.joules import with_energy
-from hetcost.impacts.money import with_cost
+from hetcost.impacts.emissions import add_carbon, sci, with_carbon
+from hetcost.impacts.joules import add_energy, with_energy
+from hetcost.impacts.money import add_cost, with_cost
 from hetcost.impacts.sources import facts_used
 from hetcost.scenario import Scenario
 
@@ -54,5 +54,5 @@ def evaluate(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFra
     >>> round(evaluated["usd_per_mtok_all"].item(), 3)
     0.111
     """
-    scenario = lookups.checked(scenario)
-    return runs.pipe(with_cost, scenario).pipe(with_energy, scenario).pipe(with_carbon, scenario)
+    known = read(runs, lookups.checked(scenario), "evaluate")
+    return runs.pipe(add_cost, known).pipe(add_energy, known).pipe(add_carbon, known)

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import TOKEN_BASES, numbers
+from hetcost.columns import TOKEN_BASES, numbers, require
 from hetcost.errors import ColumnError, listing
-from hetcost.impacts.lookups import Cause, Floats
+from hetcost.impacts.lookups import Cards, Cause, Floats
+from hetcost.scenario import Scenario
 
 READ = ["gpu", "n_gpus", *(f"{basis}_tok_per_s" for basis in TOKEN_BASES)]
 
@@ -18,16 +19,22 @@ _SLOWEST, _FASTEST = 1e-12, 1e15  # tok/s; beyond, a rate is no measurement
 _SHARED = ("perspective", "grid_method", "idle_baseline", "emb_boundary")
 
 
-class Measured(NamedTuple):
-    """Cards and throughputs by token basis (NaN where they make no sense), and the causes."""
+class Read(NamedTuple):
+    """What the verbs read of runs: once for all of them where they follow each other.
 
+    Cards, their number and throughputs by token basis (NaN where they make no sense), and the
+    causes why of some rows nothing can be computed.
+    """
+
+    cards: Cards
     n_gpus: Floats
     rates: dict[str, Floats]
     causes: list[Cause]
 
 
-def measured(runs: pd.DataFrame) -> Measured:
-    """Return what a run measured, and why of some rows nothing can be computed."""
+def read(runs: pd.DataFrame, scenario: Scenario, verb: str) -> Read:
+    """Read runs; columns that are missing or hold no numbers raise, and so do unknown cards."""
+    require(runs, READ, verb)
     n_gpus = numbers(runs, "n_gpus")
     countable = (n_gpus >= 1) & np.isfinite(n_gpus) & (n_gpus % 1 == 0)
     raw = {basis: numbers(runs, f"{basis}_tok_per_s") for basis in TOKEN_BASES}
@@ -49,7 +56,8 @@ def measured(runs: pd.DataFrame) -> Measured:
             causes.append((some & ~(numbers(runs, "duration_s") > 0), "no duration"))
         causes.append((all_of_them, "no throughput"))
         causes += [(mask, f"no {basis}_tok_per_s") for basis, mask in lacking.items()]
-    return Measured(np.where(countable, n_gpus, np.nan), rates, causes)
+    counted = np.where(countable, n_gpus, np.nan)
+    return Read(Cards(runs, scenario), counted, rates, causes)
 
 
 def one_accounting(frame: pd.DataFrame, verb: str) -> pd.DataFrame:

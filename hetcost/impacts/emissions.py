@@ -11,7 +11,7 @@ from hetcost.columns import SCI_UNITS, TOKEN_BASES, numbers, require
 from hetcost.errors import AssumptionError, unknown_name
 from hetcost.formulas import carbon
 from hetcost.impacts import embodied, lookups
-from hetcost.impacts.accounting import READ, measured, one_accounting, with_columns
+from hetcost.impacts.accounting import READ, Read, one_accounting, read, with_columns
 from hetcost.impacts.lookups import Cause, Floats, Known
 from hetcost.scenario import Scenario
 from hetcost.units import JOULES_PER_KWH, SECONDS_PER_HOUR
@@ -45,9 +45,14 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     scenario = lookups.checked(scenario)
     require(runs, [*READ, *(f"site_j_per_tok_{basis}" for basis in TOKEN_BASES)], "with_carbon")
     _check_baseline(runs, scenario)
+    return add_carbon(runs, read(runs, scenario, "with_carbon"))
+
+
+def add_carbon(runs: pd.DataFrame, known: Read) -> pd.DataFrame:
+    """Add what :func:`with_carbon` adds to runs that are read already."""
+    scenario, rates = known.cards.scenario, known.rates
     grid = lookups.intensity(scenario)
-    n_gpus, rates, _ = measured(runs)
-    per_h, emb_columns, causes = _embodied(runs, scenario, n_gpus)
+    per_h, emb_columns, causes = _embodied(known)
     added: dict[str, Any] = {
         "perspective": scenario.perspective,
         "gco2e_per_kwh": grid.value,
@@ -66,11 +71,7 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
             market = carbon.op_gco2e_per_mtok(site_j, scenario.market_gco2e_per_kwh)
             added[f"market_op_gco2e_per_mtok_{basis}"] = market
     lacking: list[Cause] = [(bool(grid.missing), grid.missing), *causes]
-    said = pd.Series(lookups.note(len(runs), lacking), index=runs.index, dtype="str")
-    if "energy_note" in runs and (before := runs["energy_note"].fillna("")).any():
-        parted = np.where((before != "") & (said != ""), "; ", "")
-        said = before + parted + said
-    added["carbon_note"] = said
+    added["carbon_note"] = _after(runs, lookups.note(len(runs), lacking))
     return with_columns(runs, added)
 
 
@@ -105,8 +106,8 @@ def sci(evaluated: pd.DataFrame, R: str = "request") -> pd.DataFrame:
         raise unknown_name("R", R, SCI_UNITS)
     rates = {"request": "req_per_s", "tok_out": "out_tok_per_s", "tok_all": "all_tok_per_s"}
     joules, intensity, embodied_h = "site_j_per_tok_out", "gco2e_per_kwh", "emb_gco2e_per_h"
-    read = [joules, "out_tok_per_s", intensity, embodied_h, "perspective", rates[R]]
-    require(evaluated, read, "sci")
+    needed = [joules, "out_tok_per_s", intensity, embodied_h, "perspective", rates[R]]
+    require(evaluated, needed, "sci")
     one_accounting(evaluated, "sci")
     if (evaluated["perspective"] == "consequential").any():
         message = "sci: perspective='consequential'; SCI takes rows of the attributional one"
@@ -126,15 +127,22 @@ def sci(evaluated: pd.DataFrame, R: str = "request") -> pd.DataFrame:
     return with_columns(evaluated, {f"sci_gco2e_per_{R}": value, "sci_note": note})
 
 
-def _embodied(
-    runs: pd.DataFrame, scenario: Scenario, n_gpus: Floats
-) -> tuple[Floats, dict[str, Any], list[Cause]]:
+def _after(runs: pd.DataFrame, note: Any) -> Any:
+    """Write a note behind the one on energy, which carbon rests on."""
+    if "energy_note" not in runs or not (before := runs["energy_note"].fillna("")).any():
+        return note
+    said = pd.Series(note, index=runs.index, dtype="str")
+    return before + np.where((before != "") & (said != ""), "; ", "") + said
+
+
+def _embodied(known: Read) -> tuple[Floats, dict[str, Any], list[Cause]]:
     """Return embodied grams per loaded hour, the columns that state them, and the causes."""
+    cards, n_gpus = known.cards, known.n_gpus
+    scenario = cards.scenario
     if scenario.embodied_method == "none" and not scenario.embodied_kgco2e:
-        unknown = np.full(len(runs), np.nan)
+        unknown = np.full(len(n_gpus), np.nan)
         numbers_ = dict.fromkeys(("emb_kgco2e", "emb_share_frac", "emb_gco2e_per_h"), unknown)
         return unknown, {"emb_method": "none", "emb_boundary": "", **numbers_}, [(True, _NOT_ASKED)]
-    cards = lookups.Cards(runs, scenario)
     card, host, life, share, assigned, loaded = (
         cards.find(finder)
         for finder in (

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import require
 from hetcost.formulas import energy
 from hetcost.impacts import lookups, power
-from hetcost.impacts.accounting import READ, measured, with_columns
+from hetcost.impacts.accounting import Read, read, with_columns
 from hetcost.impacts.lookups import Cause, Floats, Known
 from hetcost.scenario import Scenario
 
@@ -41,10 +40,13 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     ColumnError, UnknownNameError
         As :func:`evaluate`.
     """
-    scenario = lookups.checked(scenario)
-    require(runs, READ, "with_energy")
-    cards = lookups.Cards(runs, scenario)
-    n_gpus, rates, causes = measured(runs)
+    return add_energy(runs, read(runs, lookups.checked(scenario), "with_energy"))
+
+
+def add_energy(runs: pd.DataFrame, known: Read) -> pd.DataFrame:
+    """Add what :func:`with_energy` adds to runs that are read already."""
+    cards, n_gpus, rates, causes = known
+    scenario = cards.scenario
     drawn = power.boards(runs, cards, n_gpus)
     idle, host_idle, psu_idle, pue, loaded = (
         cards.find(finder)
@@ -78,7 +80,7 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     added: dict[str, Any] = {
         "power_model": scenario.power_model,
         "power_quality": drawn.quality,
-        "energy_boundary": _boundary_words(host.figures, psu.figures),
+        "energy_boundary": cards.texts([_counted_as_it(card, scenario) for card in cards.names]),
         "site": cards.texts([lookups.site_kind(card, scenario) for card in cards.names]),
         "idle_baseline": scenario.idle_baseline,
         "load_frac": loaded.figures,
@@ -107,5 +109,6 @@ def _boundaries(gpu_w: Floats, host_w: Floats, psu: Floats, pue: Floats) -> Watt
     return {"gpu": gpu_w, "it": np.asarray(it_w), "site": np.asarray(energy.site_w(it_w, pue))}
 
 
-def _boundary_words(host_w: Floats, psu: Floats) -> Any:
-    return np.where((host_w == 0) & (psu == 1), "boards", "servers").astype(object)
+def _counted_as_it(gpu: str, scenario: Scenario) -> str:
+    host, psu = power.host_load(gpu, scenario), power.psu_under_load(gpu, scenario)
+    return "boards" if (host.value, psu.value) == (0, 1) else "servers"

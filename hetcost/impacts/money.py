@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import require
 from hetcost.formulas import cost
 from hetcost.impacts import lookups
-from hetcost.impacts.accounting import READ, measured, with_columns
+from hetcost.impacts.accounting import Read, read, with_columns
 from hetcost.scenario import Scenario
 
 
@@ -32,10 +31,13 @@ def with_cost(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFr
     ColumnError, UnknownNameError
         As :func:`evaluate`.
     """
-    scenario = lookups.checked(scenario)
-    require(runs, READ, "with_cost")
-    price = lookups.Cards(runs, scenario).find(lookups.price)
-    n_gpus, rates, causes = measured(runs)
+    return add_cost(runs, read(runs, lookups.checked(scenario), "with_cost"))
+
+
+def add_cost(runs: pd.DataFrame, known: Read) -> pd.DataFrame:
+    """Add what :func:`with_cost` adds to runs that are read already."""
+    cards, n_gpus, rates, causes = known
+    price = cards.find(lookups.price)
     usd_per_h = np.asarray(cost.usd_per_h(price.figures, n_gpus))
     added: dict[str, Any] = {
         "reading": runs.get("reading", "as_measured"),

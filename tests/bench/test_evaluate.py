@@ -6,6 +6,7 @@ import pytest
 
 import hetcost as hc
 from hetcost import reference
+from hetcost.impacts import embodied, lookups, power
 
 ROWS = 1_000_000
 GROUP, AIM = "evaluate 1,000,000 runs", "≤ 2"
@@ -24,6 +25,7 @@ def runs():
             "gpu": random.choice(CARDS, ROWS),
             "n_gpus": pd.array(random.choice([1, 2, 4, 8], ROWS), dtype="Int64"),
             "request_rate_per_s": random.choice([1.0, 4.0, 16.0], ROWS),
+            "mean_concurrency": random.uniform(1, 300, ROWS),
             "duration_s": random.uniform(20, 200, ROWS),
             "completed": pd.array(random.integers(100, 1000, ROWS), dtype="Int64"),
             "out_tok_per_s": out,
@@ -32,39 +34,97 @@ def runs():
     )
 
 
+def _looked_up(names):
+    """What every way of computing needs of a card: once, outside of the arithmetic."""
+    site = {"RTX 4090": "home"}
+
+    def of_site(quantity, year=None):
+        return [
+            reference.site_fact(site.get(g, "datacentre"), quantity, year)["value"] for g in names
+        ]
+
+    limits = {g: lookups.tdp(g, SCENARIO) for g in names}
+    return {
+        "price": [reference.price_fact(g, "alternative", "2025-05")["value"] for g in names],
+        "limit": [limits[g].value for g in names],
+        "curve": [power.curve(g, limits[g], SCENARIO) for g in names],
+        "idle": [reference.idle_fact(g)["value"] for g in names],
+        "host": of_site("host_w_load_per_gpu"),
+        "host_idle": of_site("host_w_idle_per_gpu"),
+        "psu": of_site("psu_efficiency_frac"),
+        "pue": of_site("pue", 2023),
+        "life": of_site("life_yr"),
+        "host_kg": of_site("host_kgco2e_per_gpu"),
+        "card_kg": [embodied.card_kgco2e(g, SCENARIO).value for g in names],
+    }
+
+
 def by_hand(runs):
     codes, names = pd.factorize(runs["gpu"])
-    price = np.array([reference.price_fact(g, "alternative", "2025-05")["value"] for g in names])
-    watts = np.array([reference.gpu_fact(g, "tdp_w")["value"] for g in names])
+    known = _looked_up(names)
+    of = {name: np.array(v)[codes] for name, v in known.items() if name != "curve"}
     n = runs["n_gpus"].to_numpy(dtype=float)
-    usd, site = price[codes], watts[codes] * n
-    text = {name: pd.Series([""] * len(runs), dtype="str") for name in ("cost", "energy", "carbon")}
-    bases = np.array(["alternative, 2025-05"] * len(names), dtype=object)
-    quality = np.array(["nameplate, quality A"] * len(names), dtype=object)
+    usd, total = of["price"] * n, len(runs)
+    load = np.log2(runs["mean_concurrency"].to_numpy())
+    boards = np.empty((3, total))
+    for code, curve in enumerate(known["curve"]):
+        rows = codes == code
+        at = np.log2(curve.at_concurrency)
+        for side, watts in enumerate((curve.watts, curve.low, curve.high)):
+            boards[side, rows] = np.interp(load[rows], at, watts)
+    gpu, low, high = np.minimum(boards, of["limit"]) * n
+    it = (gpu + of["host"] * n) / of["psu"]
+    site = it * of["pue"]
+    idle = (of["idle"] + of["host_idle"]) * n / of["psu"] * of["pue"]
+    kg = (of["card_kg"] + of["host_kg"]) * n
+    per_h = kg * 1000 / (8760 * of["life"])
+
+    def text(*by_card):
+        words = np.array(by_card * (len(names) if len(by_card) == 1 else 1), dtype="str")
+        return pd.array(words, dtype="str").take(codes)
+
     columns = {
-        "reading": pd.Series(["as_measured"] * len(runs), dtype="str"),
-        "usd_per_gpu_h": usd,
-        "price_basis": pd.Series(bases[codes], dtype="str"),
-        "usd_per_h": usd * n,
-        "cost_note": text["cost"],
-        "power_model": pd.Series(["nameplate"] * len(runs), dtype="str"),
-        "power_quality": pd.Series(quality[codes], dtype="str"),
-        "energy_boundary": pd.Series(["boards"] * len(runs), dtype="str"),
+        "reading": pd.Series("as_measured", index=runs.index, dtype="str"),
+        "usd_per_gpu_h": of["price"],
+        "price_basis": text("alternative, 2025-05"),
+        "usd_per_h": usd,
+        "power_quality": text(*(curve.basis for curve in known["curve"])),
+        "site": text("datacentre"),
+        "load_frac": np.ones(total),
+        "gpu_w_load": gpu,
+        "gpu_w_load_lo": low,
+        "gpu_w_load_hi": high,
         "site_w_load": site,
-        "energy_note": text["energy"],
-        "gco2e_per_kwh": np.full(len(runs), 242.0),
-        "grid_basis": pd.Series(["EU27 2023"] * len(runs), dtype="str"),
-        "carbon_note": text["carbon"],
+        "site_w_idle": idle,
+        "gco2e_per_kwh": np.full(total, 258.0),
+        "emb_method": text("inventory, with transport and end of life, quality A"),
+        "emb_kgco2e": kg,
+        "emb_share_frac": np.ones(total),
+        "emb_gco2e_per_h": per_h,
     }
+    for name in ("cost_note", "energy_note", "carbon_note", "power_model", "energy_boundary"):
+        columns[name] = pd.Series("", index=runs.index, dtype="str")
+    for name in ("idle_baseline", "perspective", "grid_method", "grid_basis", "emb_boundary"):
+        columns[name] = pd.Series("", index=runs.index, dtype="str")
     for basis in ("out", "all"):
         rate = runs[f"{basis}_tok_per_s"].to_numpy()
-        joules = site / rate
-        columns[f"usd_per_mtok_{basis}"] = usd * n / (3600 * rate) * 1e6
-        columns |= {f"{b}_j_per_tok_{basis}": joules.copy() for b in ("gpu", "it", "site")}
-        columns[f"op_gco2e_per_mtok_{basis}"] = joules * 1e6 / 3.6e6 * 242
-        columns[f"emb_gco2e_per_mtok_{basis}"] = np.full(len(runs), np.nan)
-        columns[f"gco2e_per_mtok_{basis}"] = np.full(len(runs), np.nan)
+        columns[f"usd_per_mtok_{basis}"] = usd / (3600 * rate) * 1e6
+        for boundary, watts in (("gpu", gpu), ("it", it), ("site", site)):
+            columns[f"{boundary}_j_per_tok_{basis}"] = watts / rate
+        operational = site / rate * 1e6 / 3.6e6 * 258.0
+        emb = per_h / (3600 * rate) * 1e6
+        columns[f"op_gco2e_per_mtok_{basis}"] = operational
+        columns[f"emb_gco2e_per_mtok_{basis}"] = emb
+        columns[f"gco2e_per_mtok_{basis}"] = operational + emb
     return runs.assign(**columns)
+
+
+def test_both_do_the_same(runs):
+    few = runs.head(1000)
+    ours, theirs = hc.evaluate(few, SCENARIO), by_hand(few)
+    assert set(ours.columns) == set(theirs.columns)
+    for name in ("site_j_per_tok_out", "emb_gco2e_per_mtok_all", "site_w_idle", "gpu_w_load_hi"):
+        np.testing.assert_allclose(ours[name], theirs[name])
 
 
 def test_baseline(case, runs):
