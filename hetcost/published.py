@@ -107,7 +107,9 @@ def at_equal_load(
 
     Returns
     -------
-    One row per load: ``request_rate_per_s over under ratio``, the latter ``over / under``.
+    One row per load: ``request_rate_per_s over under ratio``, the latter ``over / under``; where
+    the frame went through :func:`hetcost.meets_slo`, also ``over_keeps under_keeps``: whether all
+    runs of that load are known to keep the SLO.
     """
     require(frame, ["gpu", "n_gpus", "request_rate_per_s", column], "at_equal_load")
     one_accounting(frame, "at_equal_load")
@@ -115,8 +117,13 @@ def at_equal_load(
     for side, (gpu, n_gpus) in {"over": over, "under": under}.items():
         rows = frame[(frame["gpu"] == gpu) & (frame["n_gpus"] == n_gpus)]
         sides[side] = rows.groupby("request_rate_per_s")[column].mean()
-    both = pd.DataFrame(sides).dropna().reset_index()
-    return both.assign(ratio=both["over"] / both["under"])
+        if "meets_slo" in rows:
+            known = rows.assign(meets_slo=rows["meets_slo"].fillna(False).astype(bool))
+            sides[f"{side}_keeps"] = known.groupby("request_rate_per_s")["meets_slo"].all()
+    both = pd.DataFrame(sides).dropna().infer_objects().reset_index()
+    both["ratio"] = both["over"] / both["under"]
+    kept = [name for name in ("over_keeps", "under_keeps") if name in both]
+    return both[["request_rate_per_s", "over", "under", "ratio", *kept]]
 
 
 def boards_own_power() -> Scenario:

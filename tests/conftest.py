@@ -28,3 +28,23 @@ def paper(runs) -> pd.DataFrame:
 def _close_figures():
     yield
     plt.close("all")
+
+
+def every_text(ax):
+    """Return what is written on the page of an Axes: texts, title, labels, names of ticks."""
+    written = [*ax.texts, ax._left_title, ax.xaxis.label, ax.yaxis.label]
+    low, high = sorted(ax.get_ylim())
+    ticks = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    written += [label for place, label in ticks if low <= place <= high]
+    return [text for text in written if text.get_text()]
+
+
+def assert_nothing_is_cut_off(ax):
+    ax.figure.canvas.draw()
+    page = ax.figure.bbox
+    for text in every_text(ax):
+        box = text.get_window_extent()
+        assert box.x0 >= -2, text.get_text()
+        assert box.x1 <= page.x1 + 2, text.get_text()
+        assert box.y0 >= -2, text.get_text()
+        assert box.y1 <= page.y1 + 2, text.get_text()

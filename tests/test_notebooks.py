@@ -40,7 +40,7 @@ def test_it_is_stripped_and_runs_on_any_python3(notebook):
 def test_it_is_thin(notebook):
     _, node = notebook
     code = [cell.source for cell in node.cells if cell.cell_type == "code"]
-    assert len(node.cells) <= 20
+    assert len(node.cells) <= 26  # energy_carbon asks of power, boundary, making, grid and load
     for source in code:
         assert not re.search(r"^\s*(def|class) ", source, re.MULTILINE)
         assert len(source.splitlines()) <= 16
@@ -92,12 +92,29 @@ def test_sweet_spot_answers_the_question(tmp_path):
 
 def test_energy_carbon_answers_the_question(tmp_path):
     rendered = _render(tmp_path, ROOT / "notebooks" / "energy_carbon.ipynb", {})
-    (answer,) = rendered.findings
-    assert "6.2 times" in answer
-    assert "3.1 times with the study's watts" in answer
-    assert "each it is 2.9 times" in answer
-    assert len(rendered.figures) == 3
-    table = pd.read_csv(tmp_path / "out" / "energy_carbon" / "tables" / "table3.csv")
+    nameplate, default, reading = rendered.findings
+    assert "6.2 times" in nameplate
+    assert "3.1 times with the study's watts" in nameplate
+    assert "each it is 2.9 times" in nameplate
+    assert "take 1.03 times an H100's energy at 4 requests/s each (0.95 to 2.27" in default
+    assert "1.93 with both in a datacentre" in default
+    assert "88 + 6 against 85 + 7 gCO2e per million output tokens" in default
+    assert "at 4 requests/s turns on watts and site, both assumed" in reading
+    assert "none with 2× RTX 4090" in reading
+    titles = {Path(figure["png"]).stem: figure["title"] for figure in rendered.figures}
+    assert set(titles) == {
+        "energy",
+        "power-ladder",
+        "boundaries",
+        "embodied",
+        "carbon",
+        "equal-load",
+    }
+    assert "0.9 to 1.6 times an H100's energy at 4, 2.0 to 3.3" in titles["power-ladder"]
+    assert "1.8 for boards, 1.6 for servers, 1.0 for sites" in titles["boundaries"]
+    assert "0 of 5 loads" in titles["equal-load"]
+    folder = tmp_path / "out" / "energy_carbon" / "tables"
+    table = pd.read_csv(folder / "table3.csv")
     assert table["op_gco2e_per_mtok_all"].round(2).tolist() == [
         15.7,
         48.4,
@@ -106,15 +123,50 @@ def test_energy_carbon_answers_the_question(tmp_path):
         7.81,
         48.38,
     ]
+    ladder = pd.read_csv(folder / "power-ladder.csv")
+    assert ladder["at least (W)"].notna().sum() == 3, "only power by load has bounds"
+    assert "The rung 'measured' is not drawn: no measured power" in _page(tmp_path, rendered)
+
+
+def _page(tmp_path, rendered):
+    return (tmp_path / "out" / rendered.name / rendered.page).read_text("utf-8")
 
 
 @pytest.mark.slow
 def test_energy_carbon_with_other_parameters(tmp_path):
-    other = {"basis": "all", "grid_zone": "FR", "pue": 1.4, "zones": ["FR", "DE"]}
+    other = {
+        "basis": "all",
+        "grid_zone": "FR",
+        "power_model": "nameplate",
+        "zones": ["FR", "DE"],
+        "p99_ttft_ms": 1.0,
+    }
     rendered = _render(tmp_path, ROOT / "notebooks" / "energy_carbon.ipynb", other)
-    assert "On the FR grid of 2023" in rendered.findings[-1]
-    assert "3.1 times with the study's watts" in rendered.findings[-1]
+    nameplate, assumed, reading = rendered.findings
+    assert "3.1 times with the study's watts" in nameplate
+    assert "power by nameplate" in assumed
+    assert "On the FR grid of 2023" in assumed
+    assert "each at its best load: none" in reading
     assert {source["entity"] for source in rendered.sources} >= {"FR", "DE"}
+
+
+@pytest.mark.slow
+def test_energy_carbon_as_a_consequence_with_nothing_embodied(tmp_path):
+    other = {
+        "perspective": "consequential",
+        "idle_baseline": "in_use",
+        "embodied_method": "none",
+    }
+    rendered = _render(tmp_path, ROOT / "notebooks" / "energy_carbon.ipynb", other)
+    assert "unknown" in rendered.findings[1]
+    titles = {figure["title"] for figure in rendered.figures}
+    assert "Embodied carbon is not counted" in titles
+
+
+@pytest.mark.slow
+def test_energy_carbon_without_a_power_log_says_so(tmp_path):
+    with pytest.raises(hc.HetcostError, match="no measured power"):
+        _render(tmp_path, ROOT / "notebooks" / "energy_carbon.ipynb", {"power_model": "measured"})
 
 
 @pytest.mark.slow

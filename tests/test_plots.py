@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import MODEL_14B
+from conftest import MODEL_14B, assert_nothing_is_cut_off
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -131,15 +131,7 @@ FIGURES = {
 def test_no_text_is_cut_off(name, paper):
     title = "A finding long enough to need two lines in the width of a figure, says the test"
     ax = FIGURES[name](paper, title=title)
-    ax.figure.canvas.draw()
-    page = ax.figure.bbox
-    written = [*ax.texts, ax._left_title]
-    for text in (*written, ax.xaxis.label, ax.yaxis.label):
-        box = text.get_window_extent()
-        assert box.x0 >= -2, text.get_text()
-        assert box.x1 <= page.x1 + 2, text.get_text()
-        assert box.y0 >= -2, text.get_text()
-        assert box.y1 <= page.y1 + 2, text.get_text()
+    assert_nothing_is_cut_off(ax)
 
 
 def test_bars_are_the_most_efficient_load_of_each_configuration(paper):

@@ -4,18 +4,24 @@ Every function draws on one Axes and returns it; a function that ends in ``_grid
 Figure of panels. Names from data are drawn literally. No global style is touched.
 """
 
+from hetcost.plots.carbon import carbon_bars, embodied_methods
 from hetcost.plots.energy import carbon_vs_grid, energy_bars, ratio_by_load
 from hetcost.plots.load import cost_vs_latency, cost_vs_latency_grid, scaling
+from hetcost.plots.power import energy_boundaries, power_ladder
 from hetcost.plots.style import GPU_COLOURS, configuration, gpu_colour
 
 __all__ = [
     "GPU_COLOURS",
+    "carbon_bars",
     "carbon_vs_grid",
     "configuration",
     "cost_vs_latency",
     "cost_vs_latency_grid",
+    "embodied_methods",
     "energy_bars",
+    "energy_boundaries",
     "gpu_colour",
+    "power_ladder",
     "ratio_by_load",
     "scaling",
 ]

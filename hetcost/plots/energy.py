@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -58,7 +61,8 @@ def energy_bars(
     for place, (value, rate) in enumerate(zip(rows[energy], loads, strict=True)):
         text = f"{value:.3g} at {rate:g} requests/s"
         style.write(ax, value, place, text, fontsize=NOTE_PT, dx=5)
-    ax.set_xlim(0, float(rows[energy].max() or 1) * 1.6)
+    longest = rows[energy].max() if len(rows) else 0.0
+    ax.set_xlim(0, (longest or 1.0) * 1.6)
     ax.set_xlabel(label(energy))
     style.finish(ax, title, title_in=5.0)
     ax.grid(visible=False)
@@ -126,7 +130,9 @@ def ratio_by_load(
     Parameters
     ----------
     lines : By name, frames with ``request_rate_per_s ratio``, as
-        :func:`hetcost.published.at_equal_load` makes them.
+        :func:`hetcost.published.at_equal_load` makes them. ``gpu n_gpus`` give a line the card's
+        colour and the count's marker, else it is grey; where ``over_keeps`` or ``under_keeps`` is
+        false (an SLO is broken), its marker is open.
     stated : A published ratio to compare with.
     ylabel : What is divided by what.
     title : The finding.
@@ -137,25 +143,42 @@ def ratio_by_load(
     The Axes.
     """
     ax = style.axes(ax)
-    shades = [INK, "#7A7A7A", "#A5A5A5"]
+    shades = itertools.cycle([INK, "#7A7A7A", "#A5A5A5"])
     labels = []
-    for shade, (name, line) in zip(shades, lines.items(), strict=False):
+    for name, line in lines.items():
         require(line, ["request_rate_per_s", "ratio"], "plots.ratio_by_load")
+        if line.empty:
+            continue
         x, y = line["request_rate_per_s"], line["ratio"]
-        ax.plot(x, y, color=shade, marker="o", markersize=6.5, linewidth=1.8)
+        own = {"gpu", "n_gpus"} <= set(line)
+        shade = style.gpu_colour(line["gpu"].iloc[0]) if own else next(shades)
+        marker = style.MARKERS.get(int(line["n_gpus"].iloc[0]), "P") if own else "o"
+        ax.plot(x, y, color=shade, linewidth=1.8)
+        sides = [name for name in ("over_keeps", "under_keeps") if name in line]
+        kept = line[sides].all(axis=1)
+        for where, face in ((kept, shade), (~kept, "white")):
+            look: dict[str, Any] = {
+                "markerfacecolor": face,
+                "markeredgewidth": 1.5,
+                "markersize": 6.5,
+            }
+            ax.plot(x[where], y[where], color=shade, linestyle="", marker=marker, **look)
         labels.append((x.iloc[-1], y.iloc[-1], name, shade))
+    if not labels:
+        return style.finish(ax, title)
     rates = sorted({rate for line in lines.values() for rate in line["request_rate_per_s"]})
-    top = max(line["ratio"].max() for line in lines.values())
+    top = max(line["ratio"].max() for line in lines.values() if not line.empty)
     ax.set_xscale("log", base=2)
     ax.set_xlim(rates[0] / 1.3, rates[-1] * 6)
     ax.set_ylim(0, max(top, stated or 0) * 1.15)
     if stated is not None:
         ax.axhline(stated, color=FAINT, linestyle=(0, (4, 3)), zorder=0)
-        text = f"published: {stated:g}, at unequal loads"
-        style.write(ax, rates[0], stated, text, color="#6B6B6B", dx=0, dy=9)
+        labels.append((rates[-1], stated, f"published: {stated:g}, at unequal loads", "#6B6B6B"))
     style.name_lines(ax, labels)
     ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
-    ax.set_xlabel("Offered load of both (requests/s)")
+    judged = any("over_keeps" in line for line in lines.values())
+    note = "; open marks: one of the two breaks the SLO" if judged else ""
+    ax.set_xlabel(f"Offered load of both (requests/s){note}")
     ax.set_ylabel(ylabel)
     return style.finish(ax, title)
 

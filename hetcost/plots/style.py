@@ -222,10 +222,15 @@ def finish(ax: Axes, title: str | None, title_in: float | None = None) -> Axes:
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set(color=INK, fontsize=TEXT_PT)
     if title:
-        text = wrapped(title, ax, title_in)
-        ax.set_title(text, loc="left", fontsize=TITLE_PT, fontweight="bold", color=INK, pad=12)
+        head(ax, wrapped(title, ax, title_in))
     literal(ax)
     return ax
+
+
+def head(ax: Axes, text: str) -> None:
+    """Write a title, its lines as they stand."""
+    look: dict[str, Any] = {"fontsize": TITLE_PT, "fontweight": "bold", "color": INK}
+    ax.set_title(text, loc="left", pad=12, parse_math=False, **look)
 
 
 def literal(artist: Axes | Figure) -> None:
