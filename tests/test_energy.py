@@ -8,7 +8,7 @@ import hetcost as hc
 from hetcost import published, reference
 from hetcost.columns import check
 from hetcost.errors import AssumptionError
-from hetcost.formulas.energy import load_w
+from hetcost.formulas.energy import capped_w, load_w
 from hetcost.reference.tables import LOAD_FRAC
 
 H100, RTX = "H100 PCIe 80GB", "RTX 4090"
@@ -78,12 +78,12 @@ def test_the_studys_energy_ratios():
 
 def test_watts_run_straight_in_log2_of_concurrency_and_end_at_the_limit():
     at, watts = [8, 32], [400.0, 500.0]
-    assert load_w(16.0, at, watts, 1000.0) == pytest.approx(450.0)
-    assert load_w(1.0, at, watts, 1000.0) == 400.0, "flat below the first point"
-    assert load_w(640.0, at, watts, 1000.0) == 500.0, "flat above the last"
-    assert load_w(32.0, at, watts, 450.0) == 450.0
+    assert load_w(16.0, at, watts) == pytest.approx(450.0)
+    assert load_w(1.0, at, watts) == 400.0, "flat below the first point"
+    assert load_w(640.0, at, watts) == 500.0, "flat above the last"
+    assert capped_w(load_w(32.0, at, watts), 450.0) == 450.0
     with pytest.raises(AssumptionError, match="mean_concurrency=0"):
-        load_w(0.0, at, watts, 450.0)
+        load_w(0.0, at, watts)
 
 
 def test_a_measured_curve_is_the_boards_own():

@@ -136,9 +136,16 @@ RUN_COLUMNS: tuple[Column, ...] = (
 def _evaluated_columns() -> list[Column]:
     columns = [
         _text("reading", "how throughput was had: as_measured takes the run as it is"),
+        _text("cost_basis", "as loaded (the bill at this load) or at capacity"),
+        _text("acquisition", "how the hardware is had: rent, spot, own or idle"),
         _number("usd_per_gpu_h", "USD/h", "Price per GPU", "price of one card"),
-        _text("price_basis", "price class and date of the price, or 'scenario' where it was given"),
-        _number("usd_per_h", "USD/h", "Price", "price of the whole configuration"),
+        _text("price_basis", "class and date of the price, or 'scenario' where it was given"),
+        _number("usd_per_h", "USD/h", "Price", "price of the configuration, of an hour in use"),
+        _number("gpu_usd_per_h", "USD/h", "Cost of cards", "share of the cards in the price"),
+        _number("host_usd_per_h", "USD/h", "Cost of hosts", "share of the hosts and their space"),
+        _number("power_usd_per_h", "USD/h", "Cost of power", "share of electricity in the price"),
+        _number("machines_per_replica", "1", "Machines", "offered machines that keep one up"),
+        _text("licence_note", "what a card's licence says of its use in a datacentre"),
         _text("cost_note", "why a cost is missing"),
         _number("power_covered_frac", "1", "Covered share", "of the run, by a power log", high=1),
         _text("power_note", "why a power log gave a run no energy"),

@@ -10,9 +10,10 @@ import pandas as pd
 from hetcost.columns import SCI_UNITS, TOKEN_BASES, numbers, require
 from hetcost.errors import AssumptionError, unknown_name
 from hetcost.formulas import carbon
-from hetcost.impacts import embodied, lookups
-from hetcost.impacts.accounting import READ, Read, one_accounting, read, with_columns
-from hetcost.impacts.lookups import Cause, Floats, Known
+from hetcost.impacts import lookups, model
+from hetcost.impacts.accounting import READ, one_accounting, read, with_columns
+from hetcost.impacts.figures import Figures
+from hetcost.impacts.lookups import Cause, Floats
 from hetcost.scenario import Scenario
 from hetcost.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
@@ -45,14 +46,14 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     scenario = lookups.checked(scenario)
     require(runs, [*READ, *(f"site_j_per_tok_{basis}" for basis in TOKEN_BASES)], "with_carbon")
     _check_baseline(runs, scenario)
-    return add_carbon(runs, read(runs, scenario, "with_carbon"))
+    return add_carbon(runs, Figures(runs, read(runs, scenario, "with_carbon")))
 
 
-def add_carbon(runs: pd.DataFrame, known: Read) -> pd.DataFrame:
+def add_carbon(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     """Add what :func:`with_carbon` adds to runs that are read already."""
-    scenario, rates = known.cards.scenario, known.rates
+    scenario, rates = of.scenario, of.known.rates
     grid = lookups.intensity(scenario)
-    per_h, emb_columns, causes = _embodied(known)
+    per_h, emb_columns, causes = _embodied(of)
     added: dict[str, Any] = {
         "perspective": scenario.perspective,
         "gco2e_per_kwh": grid.value,
@@ -135,37 +136,23 @@ def _after(runs: pd.DataFrame, note: Any) -> Any:
     return before + np.where((before != "") & (said != ""), "; ", "") + said
 
 
-def _embodied(known: Read) -> tuple[Floats, dict[str, Any], list[Cause]]:
+def _embodied(of: Figures) -> tuple[Floats, dict[str, Any], list[Cause]]:
     """Return embodied grams per loaded hour, the columns that state them, and the causes."""
-    cards, n_gpus = known.cards, known.n_gpus
-    scenario = cards.scenario
+    scenario = of.scenario
     if scenario.embodied_method == "none" and not scenario.embodied_kgco2e:
-        unknown = np.full(len(n_gpus), np.nan)
+        unknown = np.full(len(of["n_gpus"]), np.nan)
         numbers_ = dict.fromkeys(("emb_kgco2e", "emb_share_frac", "emb_gco2e_per_h"), unknown)
         return unknown, {"emb_method": "none", "emb_boundary": "", **numbers_}, [(True, _NOT_ASKED)]
-    card, host, life, share, assigned, loaded = (
-        cards.find(finder)
-        for finder in (
-            embodied.card_kgco2e,
-            embodied.host_kgco2e,
-            lookups.sited("life_yr"),
-            lambda gpu, assumed: Known(assumed.share_of(gpu)),
-            lambda gpu, assumed: Known(assumed.assigned_of(gpu)),
-            lambda gpu, assumed: Known(assumed.load_of(gpu)),
-        )
-    )
-    total = (card.figures + host.figures) * n_gpus
-    per_h = np.asarray(
-        carbon.emb_gco2e_per_h(total, life.figures, assigned.figures, loaded.figures, share.figures)
-    )
+    per_h = model.emb_gco2e_per_h(of)
     columns = {
-        "emb_method": card.bases,
+        "emb_method": of.looked_up("card_kgco2e").bases,
         "emb_boundary": scenario.embodied_boundary,
-        "emb_kgco2e": total,
-        "emb_share_frac": share.figures,
+        "emb_kgco2e": (of["card_kgco2e"] + of["host_kgco2e"]) * of["n_gpus"],
+        "emb_share_frac": of["share_frac"],
         "emb_gco2e_per_h": per_h,
     }
-    return per_h, columns, [card.cause, host.cause, life.cause]
+    needed = ("card_kgco2e", "host_kgco2e", "life_yr")
+    return per_h, columns, [of.looked_up(name).cause for name in needed]
 
 
 def _check_baseline(runs: pd.DataFrame, scenario: Scenario) -> None:

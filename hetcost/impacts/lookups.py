@@ -31,11 +31,12 @@ class Known(NamedTuple):
 
 
 class LookedUp(NamedTuple):
-    """A figure for every row: values, bases, and the cause of those that are missing."""
+    """A figure for every row: values, bases, the cause of those that are missing; and by card."""
 
     figures: Floats
     bases: Any
     cause: Cause
+    known: list[Known]
 
 
 Finder = Callable[[str, Scenario], Known]
@@ -69,6 +70,8 @@ def tdp(gpu: str, scenario: Scenario) -> Known:
 
 def idle(gpu: str, scenario: Scenario) -> Known:
     """Return the power of a board that holds a model and serves nobody, in W."""
+    if gpu in scenario.idle_w:
+        return Known(scenario.idle_w[gpu], GIVEN)
     fact = reference.idle_fact(gpu, tables=scenario.tables)
     if fact is None:
         return Known(np.nan, missing=f"no idle power known for {gpu}")
@@ -97,6 +100,16 @@ def sited(quantity: str) -> Finder:
         if fact is None:
             return Known(np.nan, missing=f"no {quantity} known of a site of kind {kind}")
         return Known(fact["value"], f"{kind}, quality {fact['quality']}", facts=(fact,))
+
+    return find
+
+
+def assumed(say: Callable[[Scenario, str], float | None]) -> Finder:
+    """Return a finder of what the scenario alone says of a card."""
+
+    def find(gpu: str, scenario: Scenario) -> Known:
+        value = say(scenario, gpu)
+        return Known(0.0 if value is None else float(value), GIVEN)
 
     return find
 
@@ -146,7 +159,7 @@ class Cards:
             reasons = np.array([entry.missing for entry in entries], dtype=object)
             lacking = np.array([bool(entry.missing) for entry in entries])
             cause = (lacking[self.codes], reasons[self.codes])
-        return LookedUp(values[self.codes], bases, cause)
+        return LookedUp(values[self.codes], bases, cause, known)
 
     def texts(self, words: list[str]) -> Any:
         """Lay out by row a text by card; "" where a row names none."""

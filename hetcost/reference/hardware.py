@@ -86,6 +86,11 @@ def site_fact(
     return None if rows.empty else with_number(rows.iloc[0])
 
 
+def capex_of_site(site: str, quantity: str, *, tables: Tables = None) -> pd.Series | None:
+    """Return the best-sourced row on what owning costs at a kind of site."""
+    return first_fact("capex", site, quantity, tables)
+
+
 def embodied(tables: Tables = None) -> pd.DataFrame:
     """Return every published figure of the embodied carbon of a card.
 

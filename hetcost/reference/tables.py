@@ -52,6 +52,7 @@ UNITS: dict[str, dict[str, str]] = {
         "bandwidth_gb_per_s": "GB/s",
         "fp16_tflop_per_s": "TFLOP/s",
         "die_mm2": "mm2",
+        "datacentre_licence": "text",
     },
     "gpu_aliases": {"alias": "text"},
     "prices": {
@@ -108,13 +109,38 @@ UNITS: dict[str, dict[str, str]] = {
         "memory": "text",
         "memory_ics": "1",
     },
+    "capex": {
+        "capex_usd": "USD",
+        "launch_usd": "USD",
+        "used_usd": "USD",
+        "host_capex_usd_per_gpu": "USD/GPU",
+        "install_frac": "1",
+        "residual_frac": "1",
+        "discount_frac": "1",
+        "upkeep_frac": "1",
+        "failure_frac": "1",
+        "spares_frac": "1",
+        "colo_usd_per_kw_month": "USD/kW/month",
+        "avail_frac": "1",
+        "wear_frac": "1",
+        "hours_per_day": "h",
+        "churn_frac": "1",
+        "interrupts_per_h": "1/h",
+        "restart_h": "h",
+        "lost_h": "h",
+    },
+    "electricity": {
+        f"{sector}_{currency}_per_kwh": f"{currency.upper()}/kWh"
+        for sector in ("residential", "commercial", "industrial", "business")
+        for currency in ("usd", "eur", "gbp", "cad")
+    },
 }
 OURS = "hetcost"
 PROVENANCE = ["source", "url", "licence", "quality", "note", "origin"]
 
 Tables = str | os.PathLike[str] | None
 
-_DATED = ("prices", "grids", "grid_profiles", "sites")
+_DATED = ("prices", "grids", "grid_profiles", "sites", "capex", "electricity")
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 

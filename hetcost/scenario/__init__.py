@@ -47,6 +47,27 @@ class Scenario(BaseModel):
         ``marketplace``.
     price_as_of : Date, month or year; the newest price not later than it is taken.
     usd_per_gpu_h : Own prices by card, instead of the table's. [USD per GPU and hour]
+    acquisition : How hardware is had, by card: ``rent`` (by the hour), ``spot`` (rented, and taken
+        away now and then), ``own`` (bought for the service), ``idle`` (a machine that is there and
+        idle otherwise: electricity above idle, and wear).
+    interrupts_per_h, restart_h, lost_h : Own figures on interruptions of spot, by card. [1/h], [h]
+    capex_usd : Own purchase prices by card. [USD]
+    host_capex_usd_per_gpu : Own price of the host per card, by card. [USD]
+    install_frac : Own cost of installation as a share of the price, by card. [1]
+    residual_frac, value_decay_frac : Own residual value at the end of the life, as a share of the
+        price, or the share of its value that hardware loses a year; by card, one of them. [1]
+    discount_frac, discount_basis, inflation_frac : Own discount rate a year, by card; ``real``, or
+        ``nominal`` with the inflation that makes it real. [1]
+    upkeep_frac, failure_frac : Own upkeep, and cards that fail and are bought anew, a year and as
+        a share of the price, by card. [1]
+    spares_frac : Own share of spare hardware, by card. [1]
+    colo_usd_per_kw_month : Own price of space per kilowatt of IT power, by card. [USD/kW/month]
+    usd_per_kwh : Own price of electricity, by card. [USD/kWh]
+    avail_frac : Own share of the year that owned hardware works, by card. [1]
+    platform_fee_frac : Share of the user's price that a platform keeps of what is owned. [1]
+    wear_frac : Own share of the price that a year of use wears off an idle machine, by card. [1]
+    hours_per_day, churn_frac : Own hours a day that an idle machine is offered, and extra machines
+        for those that leave, by card. [h], [1]
     perspective : ``attributional`` (average grid, a share of what exists, idle hours charged) or
         ``consequential`` (what serving changes: marginal grid, watts above the alternative,
         purchases it causes). They are not mixed.
@@ -61,7 +82,7 @@ class Scenario(BaseModel):
     td_loss_frac : Own share lost between power plant and socket, instead of the table's. [1]
     power_model : Rung of the power ladder: ``measured`` (the run's own log), ``load`` (watts by
         concurrency), ``nameplate`` (each board draws its TDP), ``all_in`` (provisioned power).
-    tdp_w : Own power limit by card, instead of the table's TDP. [W]
+    tdp_w, idle_w : Own power limit and idle power by card, instead of the table's. [W]
     site : Kind of site: ``datacentre``, ``hyperscale``, ``home``; ``by_tier`` puts consumer cards
         at home and all others in a datacentre. One for all, or by card.
     host_w_load_per_gpu, host_w_idle_per_gpu : Own power of the host per card, by card. [W]
@@ -108,6 +129,28 @@ class Scenario(BaseModel):
     price_class: str = "alternative"
     price_as_of: str = "2025-05"
     usd_per_gpu_h: ByCard = Fixed()
+    acquisition: str | Mapping[str, str] = "rent"
+    interrupts_per_h: OneOrByCard | None = None
+    restart_h: OneOrByCard | None = None
+    lost_h: OneOrByCard | None = None
+    capex_usd: ByCard = Fixed()
+    host_capex_usd_per_gpu: OneOrByCard | None = None
+    install_frac: OneOrByCard | None = None
+    residual_frac: OneOrByCard | None = None
+    value_decay_frac: OneOrByCard | None = None
+    discount_frac: OneOrByCard | None = None
+    discount_basis: Literal["real", "nominal"] = "real"
+    inflation_frac: float | None = None
+    upkeep_frac: OneOrByCard | None = None
+    failure_frac: OneOrByCard | None = None
+    spares_frac: OneOrByCard | None = None
+    colo_usd_per_kw_month: OneOrByCard | None = None
+    usd_per_kwh: OneOrByCard | None = None
+    avail_frac: OneOrByCard | None = None
+    platform_fee_frac: OneOrByCard | None = None
+    wear_frac: OneOrByCard | None = None
+    hours_per_day: OneOrByCard | None = None
+    churn_frac: OneOrByCard | None = None
     perspective: Literal["attributional", "consequential"] = "attributional"
     grid_zone: str | None = "EU27"
     grid_year: int | None = 2023
@@ -118,6 +161,7 @@ class Scenario(BaseModel):
     td_loss_frac: float | None = None
     power_model: Literal["measured", "load", "nameplate", "all_in"] = "load"
     tdp_w: ByCard = Fixed()
+    idle_w: ByCard = Fixed()
     site: str | Mapping[str, str] = BY_TIER
     host_w_load_per_gpu: OneOrByCard | None = None
     host_w_idle_per_gpu: OneOrByCard | None = None
@@ -145,6 +189,10 @@ class Scenario(BaseModel):
         """Return what a field says of a card; None where it says nothing."""
         value = getattr(self, field)
         return value.get(gpu) if isinstance(value, Mapping) else value
+
+    def way_of(self, gpu: str) -> str:
+        """Return how a card is had."""
+        return str(self.of("acquisition", gpu) or "rent")
 
     def share_of(self, gpu: str) -> float:
         """Return the share of a card's embodied carbon that is charged."""
@@ -247,19 +295,13 @@ class Scenario(BaseModel):
             raise AssumptionError(message)
         return value
 
-    @field_validator("site")
+    @field_validator("site", "acquisition")
     @classmethod
-    def _known_site(cls, value: str | Mapping[str, str], info: ValidationInfo) -> Any:
-        kinds = [BY_TIER, *site_kinds(info.data.get("tables"))]
-
-        def check(field: str, kind: str) -> str:
-            if kind not in kinds:
-                raise unknown_name(field, kind, kinds)
-            return kind
-
-        if isinstance(value, Mapping):
-            return checks.by_card("site", value, info.data.get("tables"), check)
-        return check("site", value)
+    def _known_kind(cls, value: str | Mapping[str, str], info: ValidationInfo) -> Any:
+        tables = info.data.get("tables")
+        sites = info.field_name == "site"
+        kinds = [BY_TIER, *site_kinds(tables)] if sites else checks.ACQUISITIONS
+        return checks.one_of_or_by_card(str(info.field_name), value, kinds, tables)
 
     @field_validator(*checks.NUMBERS)
     @classmethod
@@ -312,6 +354,11 @@ class Scenario(BaseModel):
     @model_validator(mode="after")
     def _one_perspective(self) -> Self:
         check_perspective(self)
+        return self
+
+    @model_validator(mode="after")
+    def _one_finance(self) -> Self:
+        checks.check_finance(self)
         return self
 
 

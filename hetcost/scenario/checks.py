@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -18,7 +18,9 @@ from hetcost.errors import (
     unknown_name,
 )
 from hetcost.reference import gpu_name, last_day
+from hetcost.units import HOURS_PER_DAY
 
+ACQUISITIONS = ("rent", "spot", "own", "idle")
 SHARES = {"new": 1.0, "sunk": 0.0}
 SHARED = "shared"
 
@@ -55,6 +57,27 @@ NUMBERS: dict[str, Valid] = {
     "life_yr": Valid(POSITIVE.fits, "years above 0"),
     "assigned_frac": POSITIVE_FRACTION,
     "induced_frac": FRACTION,
+    "idle_w": Valid(POSITIVE.fits, "watts above 0"),
+    "interrupts_per_h": NOT_NEGATIVE,
+    "restart_h": NOT_NEGATIVE,
+    "lost_h": NOT_NEGATIVE,
+    "capex_usd": Valid(NOT_NEGATIVE.fits, "0 or more USD"),
+    "host_capex_usd_per_gpu": Valid(NOT_NEGATIVE.fits, "0 or more USD"),
+    "install_frac": NOT_NEGATIVE,
+    "residual_frac": FRACTION,
+    "value_decay_frac": FRACTION,
+    "discount_frac": Valid(NOT_NEGATIVE.fits, "0 or more a year"),
+    "inflation_frac": Valid(NOT_NEGATIVE.fits, "0 or more a year"),
+    "upkeep_frac": NOT_NEGATIVE,
+    "failure_frac": NOT_NEGATIVE,
+    "spares_frac": NOT_NEGATIVE,
+    "colo_usd_per_kw_month": NOT_NEGATIVE,
+    "usd_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more USD/kWh"),
+    "avail_frac": POSITIVE_FRACTION,
+    "platform_fee_frac": BELOW_ONE,
+    "wear_frac": FRACTION,
+    "hours_per_day": Valid(lambda x: 0 < x <= HOURS_PER_DAY, "above 0, at most 24"),
+    "churn_frac": NOT_NEGATIVE,
 }
 
 
@@ -105,6 +128,33 @@ def by_card(
             raise AssumptionError(message)
         out[gpu] = check(f"{field}[{gpu!r}]", value)
     return Fixed(out)
+
+
+def one_of_or_by_card(field: str, value: Any, choices: Sequence[str], tables: str | None) -> Any:
+    """Check a name, or names by card, against the valid ones."""
+
+    def check(where: str, name: Any) -> str:
+        if name not in choices:
+            raise unknown_name(where, name, choices)
+        return str(name)
+
+    if isinstance(value, Mapping):
+        return by_card(field, value, tables, check)
+    return check(field, value)
+
+
+def check_finance(scenario: Any) -> None:
+    """Refuse two kinds of residual value, and a nominal rate without its inflation."""
+    if scenario.residual_frac is not None and scenario.value_decay_frac is not None:
+        message = "residual_frac and value_decay_frac exclude each other: give one"
+        raise AssumptionError(message)
+    nominal = scenario.discount_basis == "nominal"
+    if nominal and (scenario.discount_frac is None or scenario.inflation_frac is None):
+        message = "discount_basis='nominal': give discount_frac and inflation_frac as well"
+        raise AssumptionError(message)
+    if not nominal and scenario.inflation_frac is not None:
+        message = "inflation_frac belongs to discount_basis='nominal'"
+        raise AssumptionError(message)
 
 
 def share(field: str, value: Any) -> float | str:
