@@ -154,6 +154,7 @@ def _evaluated_columns() -> list[Column]:
         _text("energy_boundary", "what is counted as IT equipment: the boards alone, or servers"),
         _text("site", "kind of site that houses the cards"),
         _text("idle_baseline", "what would be without the service: off, idle or in_use"),
+        _text("idle_basis", "idle power that was taken: weights loaded or bare, and its quality"),
         _number("load_frac", "1", "Loaded share", "share of assigned hours under load", high=1),
         _number("gpu_w_load", "W", "Board power", "power of all boards under load"),
         _number("gpu_w_load_lo", "W", "Board power", "lower bound of the power of all boards"),

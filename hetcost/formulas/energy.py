@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hetcost.formulas import above, at_least, positive_fraction
+from hetcost.formulas import above, at_least, fraction, positive_fraction
 from hetcost.units import JOULES_PER_KWH, TOKENS_PER_MTOK
 
 if TYPE_CHECKING:
@@ -94,6 +94,30 @@ def capped_w(wanted_w: Numeric, limit_w: Numeric) -> Numeric:
     at_least(0, wanted_w=wanted_w)
     above(0, limit_w=limit_w)
     return np.minimum(wanted_w, limit_w)
+
+
+def duty_w(busy_w: Numeric, idle_w: Numeric, busy_frac: Numeric) -> Numeric:
+    r"""Mean power of a board that is busy part of the time.
+
+    .. math:: P = b\,P_{\mathrm{busy}} + (1 - b)\,P_{\mathrm{idle}}
+
+    Parameters
+    ----------
+    busy_w, idle_w : Power with a request in flight and without. [W]
+    busy_frac : Share of the time that a request is in flight. [1]
+
+    Returns
+    -------
+    Mean power. [W]
+
+    Examples
+    --------
+    >>> duty_w(250.0, 50.0, 0.5)
+    150.0
+    """
+    at_least(0, busy_w=busy_w, idle_w=idle_w)
+    fraction(busy_frac=busy_frac)
+    return busy_frac * busy_w + (1 - busy_frac) * idle_w
 
 
 def it_w(gpu_w: Numeric, host_w: Numeric, psu_efficiency_frac: Numeric) -> Numeric:

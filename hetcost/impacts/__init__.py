@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from hetcost.impacts import lookups
-from hetcost.impacts.accounting import one_accounting, read
+from hetcost.impacts.accounting import read
 from hetcost.impacts.embodied import embodied_by_method
 from hetcost.impacts.emissions import add_carbon, sci, with_carbon
 from hetcost.impacts.figures import Figures
@@ -18,7 +18,6 @@ __all__ = [
     "embodied_by_method",
     "evaluate",
     "facts_used",
-    "one_accounting",
     "sci",
     "with_carbon",
     "with_cost",

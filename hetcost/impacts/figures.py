@@ -11,26 +11,26 @@ from hetcost.impacts import embodied, lookups, owned, power
 from hetcost.impacts.accounting import Read
 from hetcost.impacts.lookups import Finder, Floats, LookedUp
 from hetcost.impacts.power import Drawn
-from hetcost.scenario import Scenario
 
 FINDERS: dict[str, Finder] = {
     "usd_per_gpu_h": lookups.price,
-    "idle_w": lookups.idle,
+    "idle_w": lookups.idle(bare=False),
+    "idle_bare_w": lookups.idle(bare=True),
     "host_w_load": power.host_load,
     "host_w_idle": lookups.sited("host_w_idle_per_gpu"),
     "psu_load": power.psu_under_load,
     "psu_efficiency_frac": lookups.sited("psu_efficiency_frac"),
     "pue": lookups.sited("pue"),
-    "load_frac": lookups.assumed(Scenario.load_of),
-    "assigned_frac": lookups.assumed(Scenario.assigned_of),
-    "share_frac": lookups.assumed(Scenario.share_of),
+    "load_frac": lookups.load_frac,
+    "assigned_frac": lookups.assigned_frac,
+    "share_frac": lookups.share_frac,
     "card_kgco2e": embodied.card_kgco2e,
     "host_kgco2e": embodied.host_kgco2e,
     "life_yr": lookups.sited("life_yr"),
     "gco2e_per_kwh": lambda _gpu, scenario: lookups.intensity(scenario),
     **owned.FINDERS,
 }
-_DRAWN = ("wanted_w", "wanted_frac", "limit_w")
+_DRAWN = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
 
 
 class Figures(Mapping[str, Floats]):

@@ -30,8 +30,8 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
 
     Returns
     -------
-    The same rows with ``power_model power_quality energy_boundary site idle_baseline load_frac
-    gpu_w_load gpu_w_load_lo gpu_w_load_hi site_w_load site_w_idle`` [W],
+    The same rows with ``power_model power_quality energy_boundary site idle_baseline idle_basis
+    load_frac gpu_w_load gpu_w_load_lo gpu_w_load_hi site_w_load site_w_idle`` [W],
     ``{gpu,it,site}_j_per_tok_{out,all}`` [J/tok] and ``energy_note``.
 
     Raises
@@ -45,16 +45,20 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
 def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     """Add what :func:`with_energy` adds to runs that are read already."""
     scenario, cards = of.scenario, of.cards
-    load, idle = model.load_w(of), model.idle_w(of)
+    off = scenario.idle_baseline == "off"
+    idle_name = "idle_w" if off else "idle_bare_w"
+    load, idle = model.load_w(of), model.idle_w(of, idle_name)
     counted = model.counted_w(of, scenario.idle_baseline)
-    below_idle = np.logical_or.reduce([np.isnan(watts) for watts in counted.values()])
-    below_idle &= np.isfinite(load["site"]) & np.isfinite(idle["site"])
+    below_idle = np.zeros(len(runs), dtype=bool)
+    if not off:
+        below_idle = np.logical_or.reduce([load[name] < idle[name] for name in load])
     added: dict[str, Any] = {
         "power_model": scenario.power_model,
         "power_quality": of.drawn.quality,
         "energy_boundary": cards.texts([_counted_as_it(card, scenario) for card in cards.names]),
         "site": cards.texts([lookups.site_kind(card, scenario) for card in cards.names]),
         "idle_baseline": scenario.idle_baseline,
+        "idle_basis": of.looked_up(idle_name).bases,
         "load_frac": of["load_frac"],
         "gpu_w_load": load["gpu"],
         "gpu_w_load_lo": of.drawn.low_w * of["n_gpus"],
@@ -67,11 +71,14 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
             known = np.where(below_idle, np.nan, watts)
             added[f"{boundary}_j_per_tok_{basis}"] = energy.j_per_tok(known, rate)
     needed: list[Cause] = [of.looked_up(name).cause for name in ("host_w_load", "psu_load", "pue")]
-    idling = [of.looked_up(name).cause for name in ("idle_w", "host_w_idle", "psu_efficiency_frac")]
-    if scenario.idle_baseline != "off":
-        needed += [idling[0], (below_idle, "no more power under load than idle")]
-    if scenario.idle_baseline == "idle" or (of["load_frac"] < 1).any():
-        needed += idling
+    idling = [
+        of.looked_up(name).cause for name in (idle_name, "host_w_idle", "psu_efficiency_frac")
+    ]
+    if not off:
+        idling = idling if scenario.idle_baseline == "idle" else idling[:1]
+        needed += [*idling, (below_idle, "no more power under load than idle")]
+    elif (part := of["load_frac"] < 1).any():
+        needed += [(part & mask, why) for mask, why in idling]
     causes = [*of.drawn.causes, *needed, *of.known.causes]
     added["energy_note"] = lookups.note(len(runs), causes)
     return with_columns(runs, added)

@@ -23,7 +23,11 @@ WAYS = ("rent", "spot", "own", "idle")
 def gpu_w(of: Figures) -> Floats:
     """Return the power of all boards under load, in W."""
     wanted = of["wanted_w"] + of["wanted_frac"] * of["limit_w"]
-    return np.asarray(energy.capped_w(wanted, of["limit_w"]) * of["n_gpus"])
+    busy = energy.capped_w(wanted, of["limit_w"])
+    part = of["busy_frac"]
+    # An unknown idle power does not matter to a board that is always busy.
+    resting = np.where(part == 1, 0.0, of["idle_w"]) if np.any(part < 1) else 0.0
+    return np.asarray(energy.duty_w(busy, resting, part) * of["n_gpus"])
 
 
 def load_w(of: Figures) -> Watts:
@@ -31,15 +35,19 @@ def load_w(of: Figures) -> Watts:
     return _boundaries(gpu_w(of), of["host_w_load"] * of["n_gpus"], of["psu_load"], of["pue"])
 
 
-def idle_w(of: Figures) -> Watts:
-    """Return the power of the idle machine at each boundary, in W."""
-    boards, host = of["idle_w"] * of["n_gpus"], of["host_w_idle"] * of["n_gpus"]
+def idle_w(of: Figures, name: str = "idle_w") -> Watts:
+    """Return the power of the idle machine at each boundary, in W.
+
+    `name` is ``idle_w``, weights loaded, or ``idle_bare_w``, of a machine without the service.
+    """
+    boards, host = of[name] * of["n_gpus"], of["host_w_idle"] * of["n_gpus"]
     return _boundaries(boards, host, of["psu_efficiency_frac"], of["pue"])
 
 
 def counted_w(of: Figures, baseline: str) -> Watts:
     """Return the power to charge to a loaded hour, by the idle baseline, in W."""
-    load, idle = load_w(of), idle_w(of)
+    load = load_w(of)
+    idle = idle_w(of) if baseline == "off" else idle_w(of, "idle_bare_w")
     if baseline == "in_use":
         extra = np.asarray(energy.incremental_w(load["gpu"], idle["gpu"]))
         return _boundaries(extra, np.zeros(1), of["psu_load"], of["pue"])
@@ -157,7 +165,7 @@ def _own(of: Figures) -> dict[str, Floats]:
 
 def _idle(of: Figures) -> dict[str, Floats]:
     replicas = 1 + of["churn_frac"]
-    extra = energy.incremental_w(load_w(of)["site"], idle_w(of)["site"])
+    extra = energy.incremental_w(load_w(of)["site"], idle_w(of, "idle_bare_w")["site"])
     wear = ownership.wear_usd_per_h(of["capex_usd"], of["wear_frac"]) * of["n_gpus"]
     electricity = ownership.power_usd_per_h(of["usd_per_kwh"], extra)
     gpu, power = (

@@ -18,7 +18,7 @@ from hetcost.scenario import Scenario
 NEEDED = {
     "rent": ("usd_per_gpu_h",),
     "spot": ("usd_per_gpu_h", "interrupts_per_h", "restart_h", "lost_h"),
-    "idle": ("capex_usd", "wear_frac", "usd_per_kwh", "churn_frac", "idle_w", "host_w_idle"),
+    "idle": ("capex_usd", "wear_frac", "usd_per_kwh", "churn_frac", "idle_bare_w", "host_w_idle"),
     "own": (
         "capex_usd",
         "host_capex_usd_per_gpu",
@@ -70,7 +70,7 @@ def add_cost(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     added: dict[str, Any] = {
         "reading": reading,
         "cost_basis": _cost_basis(reading),
-        "acquisition": of.cards.texts([of.scenario.way_of(card) for card in of.cards.names]),
+        "acquisition": of.cards.texts([lookups.way(card, of.scenario) for card in of.cards.names]),
         "usd_per_gpu_h": usd["usd_per_h"] / of["n_gpus"],
         "price_basis": of.cards.texts([_price_basis(of, card) for card in of.cards.names]),
         "usd_per_h": usd["usd_per_h"],
@@ -91,12 +91,13 @@ def add_cost(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     if (of.cards.codes < 0).any():
         causes.insert(0, (of.cards.codes < 0, "the run names no GPU"))
     added["cost_note"] = lookups.note(len(runs), [*causes, *of.known.causes])
-    return with_columns(runs, added)
+    stale = [name for name in (*_SHARES, "machines_per_replica") if name not in added]
+    return with_columns(runs.drop(columns=stale, errors="ignore"), added)
 
 
 def ways_of(of: Figures) -> dict[str, Any]:
     """Return by way of acquisition which rows are had that way."""
-    names = np.array([*(of.scenario.way_of(card) for card in of.cards.names), ""])
+    names = np.array([*(lookups.way(card, of.scenario) for card in of.cards.names), ""])
     by_row = names[of.cards.codes]
     ways = {way: by_row == way for way in model.WAYS if (by_row == way).any()}
     return ways or {"rent": np.zeros(len(by_row), dtype=bool)}
@@ -108,16 +109,18 @@ def _powered(of: Figures, way: str) -> list[Cause]:
         return []
     site = ("host_w_load", "psu_load", "pue")
     causes = [*of.drawn.causes, *(of.looked_up(name).cause for name in site)]
-    if way == "own" and (of["load_frac"] < 1).any():
-        causes += [of.looked_up(name).cause for name in ("idle_w", "host_w_idle")]
+    if way == "own":
+        part = of["load_frac"] < 1
+        idling = (of.looked_up(name).cause for name in ("idle_w", "host_w_idle"))
+        causes += [(part & mask, why) for mask, why in idling]
     if way == "idle":
-        watts: Floats = np.asarray(model.load_w(of)["site"] - model.idle_w(of)["site"])
-        causes.append((watts < 0, "no more power under load than idle"))
+        extra: Floats = model.load_w(of)["site"] - model.idle_w(of, "idle_bare_w")["site"]
+        causes.append((extra < 0, "no more power under load than idle"))
     return causes
 
 
 def _price_basis(of: Figures, card: str) -> str:
-    way = of.scenario.way_of(card)
+    way = lookups.way(card, of.scenario)
     name = "usd_per_gpu_h" if way in ("rent", "spot") else "capex_usd"
     return of.looked_up(name).known[of.cards.names.index(card)].basis
 

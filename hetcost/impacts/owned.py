@@ -7,7 +7,7 @@ import numpy as np
 from hetcost import reference
 from hetcost.formulas.ownership import decayed_frac, real_frac
 from hetcost.impacts import lookups
-from hetcost.impacts.lookups import GIVEN, Finder, Known
+from hetcost.impacts.lookups import GIVEN, Finder, Known, known_by
 from hetcost.scenario import Scenario
 
 
@@ -17,13 +17,8 @@ def capex(gpu: str, scenario: Scenario) -> Known:
     if own is not None:
         return Known(own, GIVEN)
     fact = reference.capex_fact(gpu, scenario.price_as_of, tables=scenario.tables)
-    wanted = f"purchase price of {gpu} as of {scenario.price_as_of}"
-    if fact is None:
-        return Known(np.nan, missing=f"no {wanted}")
-    if np.isnan(fact["value"]):
-        bounds = f"{fact['low']:g}-{fact['high']:g} USD"
-        return Known(np.nan, missing=f"only a range ({bounds}) is known as {wanted}", facts=(fact,))
-    return Known(fact["value"], f"{fact['date']}, quality {fact['quality']}", facts=(fact,))
+    date = "" if fact is None else fact["date"]
+    return known_by(fact, f"purchase price of {gpu} as of {scenario.price_as_of}", date)
 
 
 def financial(quantity: str) -> Finder:
@@ -35,9 +30,7 @@ def financial(quantity: str) -> Finder:
             return Known(own, GIVEN)
         kind = lookups.site_kind(gpu, scenario)
         fact = reference.capex_of_site(kind, quantity, tables=scenario.tables)
-        if fact is None:
-            return Known(np.nan, missing=f"no {quantity} known of a site of kind {kind}")
-        return Known(fact["value"], f"{kind}, quality {fact['quality']}", facts=(fact,))
+        return known_by(fact, f"{quantity} of a site of kind {kind}", kind)
 
     return find
 
@@ -60,10 +53,9 @@ def electricity(gpu: str, scenario: Scenario) -> Known:
     home = lookups.site_kind(gpu, scenario) == "home"
     zone = scenario.grid_zone
     fact = reference.electricity_fact(zone, home=home, tables=scenario.tables)
-    if fact is None:
-        return Known(np.nan, missing="no price of electricity is known")
-    basis = f"{fact['entity']} {fact['date']}, {fact['quantity'].partition('_')[0]}"
-    return Known(fact["value"], f"{basis}, quality {fact['quality']}", facts=(fact,))
+    sector = "" if fact is None else fact["quantity"].partition("_")[0]
+    told = "" if fact is None else f"{fact['entity']} {fact['date']}, {sector}"
+    return known_by(fact, "price of electricity in USD", told)
 
 
 def discount(gpu: str, scenario: Scenario) -> Known:
@@ -98,5 +90,5 @@ FINDERS: dict[str, Finder] = {
             "lost_h",
         )
     },
-    "platform_fee_frac": lookups.assumed(lambda says, gpu: says.of("platform_fee_frac", gpu)),
+    "platform_fee_frac": lookups.fee_frac,
 }

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from hetcost import reference
-from hetcost.columns import numbers
+from hetcost.columns import numbers, numbers_or_missing
+from hetcost.errors import ReferenceDataError
 from hetcost.formulas import energy
 from hetcost.impacts import lookups
 from hetcost.impacts.lookups import Cards, Cause, Floats, Known
-from hetcost.reference.tables import LOAD_FRAC
+from hetcost.reference.tables import LOAD_FRAC, LOAD_W
 from hetcost.scenario import Scenario
 
 SHAPE = "datacentre boards"
@@ -38,13 +39,15 @@ class Curve(NamedTuple):
 class Drawn(NamedTuple):
     """What one board of each row would draw without its limit, and bounds with it.
 
-    The wanted power is ``wanted_w`` and ``wanted_frac`` times the limit: one of them is 0.
-    Bounds are NaN where none are known.
+    The wanted power is ``wanted_w`` and ``wanted_frac`` times the limit: one of them is 0. Below
+    one request in flight the board idles in between: ``busy_frac`` of the time it is busy, which
+    that mean is at most. Bounds are NaN where none are known.
     """
 
     wanted_w: Floats
     wanted_frac: Floats
     limit_w: Floats
+    busy_frac: Floats
     low_w: Floats
     high_w: Floats
     quality: Any
@@ -62,7 +65,7 @@ def drawn(runs: pd.DataFrame, cards: Cards, n_gpus: Floats) -> Drawn:
     limits = [lookups.tdp(card, cards.scenario) for card in cards.names]
     tdp = cards.laid_out([known._replace(basis=f"{word}, {known.basis}") for known in limits])
     none, unknown = np.zeros(len(runs)), np.full(len(runs), np.nan)
-    return Drawn(none, none + 1, tdp.figures, unknown, unknown, tdp.bases, [tdp.cause])
+    return Drawn(none, none + 1, tdp.figures, none + 1, unknown, unknown, tdp.bases, [tdp.cause])
 
 
 def curve(gpu: str, scenario: Scenario) -> Curve:
@@ -75,19 +78,21 @@ def curve(gpu: str, scenario: Scenario) -> Curve:
     tables = scenario.tables
     own = reference.load_facts(gpu, tables=tables)
     if len(own) > 1:
-        return _curve(own, f"load, own curve, quality {own['quality'].max()}")
+        along = _curve(own, f"load, own curve, quality {own['quality'].max()}")
+        bounded = own[["low", "high"]].notna().all(axis=None)
+        return along if bounded else _widened(along, scenario)
     sibling = reference.power_fact(gpu, "watts_of", tables=tables)
     if sibling is not None:
-        points = reference.load_facts(sibling["value"], tables=tables)
+        points = _points(reference.gpu_name(sibling["value"], "watts_of", tables=tables), scenario)
         told = f"load, watts of {sibling['value']}, quality {sibling['quality']}"
         return _widened(_curve(points, told, sibling), scenario)
-    shape = _curve(reference.load_facts(SHAPE, LOAD_FRAC, tables=tables), "")
+    shape = _curve(_points(SHAPE, scenario, LOAD_FRAC), "")
     if own.empty:
-        told = "load, shape of datacentre boards, quality D"
+        told = f"load, shape of {SHAPE}, quality D"
         return _widened(shape._replace(basis=told, of_limit=True), scenario)
     point = own.iloc[0]
     there = energy.load_w(point["at_concurrency"], shape.at_concurrency, shape.value)
-    told = "load, shape of datacentre boards through its own point, quality D"
+    told = f"load, shape of {SHAPE} through its own point, quality D"
     value = shape.value * (point["value"] / float(np.asarray(there)))
     through = shape._replace(value=value, basis=told, facts=(*shape.facts, point))
     return _widened(through, scenario)
@@ -95,22 +100,29 @@ def curve(gpu: str, scenario: Scenario) -> Curve:
 
 def host_load(gpu: str, scenario: Scenario) -> Known:
     """Return the host's power per card under load, in W; on the all-in rung what is provisioned."""
-    own = scenario.of("host_w_load_per_gpu", gpu)
-    provisioned = scenario.power_model == "all_in" and own is None
-    return lookups.sited("host_w_max_per_gpu" if provisioned else "host_w_load_per_gpu")(
-        gpu, scenario
-    )
+    if not _provisioned(gpu, scenario):
+        return lookups.sited("host_w_load_per_gpu")(gpu, scenario)
+    own = reference.site_fact(gpu, "host_w_max_per_gpu", tables=scenario.tables)
+    if own is not None:  # the servers of this very card
+        return lookups.known_by(own, f"provisioned host of {gpu}")
+    return lookups.sited("host_w_max_per_gpu")(gpu, scenario)
 
 
 def psu_under_load(gpu: str, scenario: Scenario) -> Known:
-    """Return the power supply's efficiency; 1 on the all-in rung, which is stated at the plug."""
-    if scenario.power_model == "all_in":
+    """Return the power supply's efficiency; 1 where what is provisioned is stated at the plug."""
+    if _provisioned(gpu, scenario):
         return Known(1.0)
     return lookups.sited("psu_efficiency_frac")(gpu, scenario)
 
 
+def _provisioned(gpu: str, scenario: Scenario) -> bool:
+    return scenario.power_model == "all_in" and scenario.of("host_w_load_per_gpu", gpu) is None
+
+
 def _by_load(runs: pd.DataFrame, cards: Cards) -> Drawn:
-    concurrency = _column(runs, "mean_concurrency")
+    concurrency = numbers_or_missing(runs, "mean_concurrency")
+    if "replicas" in runs:  # each server sees its part of the requests
+        concurrency = concurrency / np.fmax(numbers(runs, "replicas"), 1)
     known = np.isfinite(concurrency) & (concurrency > 0)
     wanted_w, wanted_frac, low, high = (np.full(len(runs), np.nan) for _ in range(4))
     limits = []
@@ -135,32 +147,43 @@ def _by_load(runs: pd.DataFrame, cards: Cards) -> Drawn:
             low[rows] = np.minimum(value * unit, least)
             high[rows] = np.maximum(value * unit, most)
     laid = cards.laid_out(limits)
-    unknown = "no mean_concurrency, which power_model='load' needs ('nameplate' does not)"
+    unknown = "no mean_concurrency above 0, which power_model='load' needs ('nameplate' does not)"
+    idle = cards.find(lookups.idle(bare=False))
     low, high = np.minimum(low, laid.figures), np.minimum(high, laid.figures)
     causes: list[Cause] = [laid.cause, (~known, unknown)]
-    return Drawn(wanted_w, wanted_frac, laid.figures, low, high, laid.bases, causes)
+    busy = np.where(known, np.minimum(concurrency, 1.0), np.nan)
+    if (busy < 1).any():
+        causes.append(((busy < 1) & np.isnan(idle.figures), idle.cause[1]))
+        low, high = (busy * bound + (1 - busy) * idle.figures for bound in (low, high))
+    return Drawn(wanted_w, wanted_frac, laid.figures, busy, low, high, laid.bases, causes)
 
 
 def _measured(runs: pd.DataFrame, n_gpus: Floats) -> Drawn:
-    watts = _column(runs, "gpu_power_w")
+    power, joules = (numbers_or_missing(runs, name) for name in ("gpu_power_w", "gpu_energy_j"))
     with np.errstate(divide="ignore", invalid="ignore"):
-        from_energy = _column(runs, "gpu_energy_j") / _column(runs, "duration_s")
-    watts = np.where(np.isnan(watts), from_energy, watts)
+        from_energy = joules / numbers_or_missing(runs, "duration_s")
+    sound, stated = np.isfinite(power) & (power > 0), ~(np.isnan(power) & np.isnan(joules))
+    watts = np.where(sound, power, from_energy)
     watts = np.where(np.isfinite(watts) & (watts > 0), watts, np.nan)
     causes: list[Cause] = []
     if "power_note" in runs:
         said = runs["power_note"].fillna("").to_numpy(dtype=object)
         causes.append((np.isnan(watts) & (said != ""), said))
+    causes.append((np.isnan(watts) & stated, "the measured power is not above 0"))
     causes.append((np.isnan(watts), "no measured power: neither gpu_power_w nor gpu_energy_j"))
     methods = runs.get("energy_method", pd.Series("", index=runs.index)).fillna("")
     words = "measured, " + methods.where(methods != "", "method not stated").astype("str")
     none, unknown = np.zeros(len(runs)), np.full(len(runs), np.nan)
     each = watts / n_gpus
-    return Drawn(each, none, each, unknown, unknown, words.array, causes)
+    return Drawn(each, none, each, none + 1, unknown, unknown, words.array, causes)
 
 
-def _column(runs: pd.DataFrame, name: str) -> Floats:
-    return numbers(runs, name) if name in runs else np.full(len(runs), np.nan)
+def _points(entity: str, scenario: Scenario, prefix: str = LOAD_W) -> pd.DataFrame:
+    points = reference.load_facts(entity, prefix, tables=scenario.tables)
+    if points.empty:
+        message = f"power.csv: '{entity}' has no {prefix}N, which other boards borrow"
+        raise ReferenceDataError(message)
+    return points
 
 
 def _curve(points: pd.DataFrame, basis: str, *more: pd.Series) -> Curve:
@@ -174,6 +197,7 @@ def _curve(points: pd.DataFrame, basis: str, *more: pd.Series) -> Curve:
 
 def _widened(along: Curve, scenario: Scenario) -> Curve:
     fact = reference.power_fact(UNKNOWN_CURVE, "load_frac", tables=scenario.tables)
-    if fact is None:  # a user's own table without it
-        return along
+    if fact is None:
+        message = f"power.csv: '{UNKNOWN_CURVE}' has no load_frac"
+        raise ReferenceDataError(message)
     return along._replace(wide=(fact["low"], fact["high"]), facts=(*along.facts, fact))

@@ -17,6 +17,7 @@ from hetcost.reference.grids import (
     grid_fact,
     grid_facts,
     grid_profile,
+    grid_years,
     grids,
     td_loss_fact,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "grid_fact",
     "grid_facts",
     "grid_profile",
+    "grid_years",
     "grids",
     "idle_fact",
     "last_day",

@@ -52,7 +52,7 @@ NUMBERS: dict[str, Valid] = {
     "marginal_gco2e_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more gCO2e/kWh"),
     "market_gco2e_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more gCO2e/kWh"),
     "td_loss_frac": BELOW_ONE,
-    "embodied_kgco2e": NOT_NEGATIVE,
+    "embodied_kgco2e": Valid(POSITIVE.fits, "kgCO2e above 0"),
     "host_kgco2e_per_gpu": NOT_NEGATIVE,
     "life_yr": Valid(POSITIVE.fits, "years above 0"),
     "assigned_frac": POSITIVE_FRACTION,
@@ -96,6 +96,24 @@ class Fixed(dict[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:  # noqa: D105
         return Fixed, (dict(self),)
+
+
+def named(field: str, value: Any, *, by_card_only: bool) -> Any:
+    """Return a mapping with text as keys and numbers; another value is refused where told."""
+    if isinstance(value, Mapping):
+        return {str(card): _as_number(f"{field}[{str(card)!r}]", x) for card, x in value.items()}
+    if by_card_only:
+        message = f"{field}={value!r}: a mapping by card belongs here, such as {{'RTX 4090': 1}}"
+        raise AssumptionError(message)
+    return value
+
+
+def _as_number(field: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        message = f"{field}={value!r}: a number belongs here"
+        raise AssumptionError(message) from None
 
 
 def number_or_by_card(field: str, value: Any, tables: str | None) -> Any:
@@ -159,10 +177,8 @@ def check_finance(scenario: Any) -> None:
 
 def share(field: str, value: Any) -> float | str:
     """Check a share of embodied carbon: a preset or a fraction."""
-    if value in SHARES:
-        return SHARES[value]
-    if value == SHARED:
-        return SHARED
+    if isinstance(value, str) and value in (*SHARES, SHARED):
+        return SHARES.get(value, SHARED)
     try:
         return number(field, float(value), FRACTION)
     except (TypeError, ValueError) as error:
@@ -196,8 +212,7 @@ def translated(error: ValidationError, model: type[BaseModel]) -> HetcostError:
     if first["type"] == "literal_error":
         choices = get_args(model.model_fields[field].annotation)
         return unknown_name(field, value, choices)
-    by_card_only = any(step == "dict[str,float]" for step in first["loc"])
-    if len(first["loc"]) > 1 and isinstance(value, str) and not by_card_only:
-        inner = first["loc"][-1]
-        field = field if inner == "float" else f"{field}[{inner!r}]"
+    inner = [str(step) for step in first["loc"][1:]]
+    if inner and inner[-1] != "float" and "[" not in inner[-1]:
+        field = f"{field}[{inner[-1]!r}]"
     return AssumptionError(f"{field}={value!r}: {first['msg'].lower()}")
