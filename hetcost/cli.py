@@ -177,7 +177,8 @@ def cost(
     base = Scenario() if scenario is None else Scenario.from_yaml(scenario)
     evaluated = evaluate(load_runs(runs), base.but(**{**context.obj, **_assigned(assume)}))
     if output is None:
-        _print(evaluated[_SHOWN_BY_COST])
+        said = [name for name in ("energy_note", "carbon_note") if evaluated[name].any()]
+        _print(evaluated[[*_SHOWN_BY_COST, *said]])
     else:
         write_runs(evaluated, output)
         _out.print(f"{len(evaluated)} runs in {escape(str(output))}")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hetcost.columns import TOKEN_BASES, numbers, require
+from hetcost.columns import TOKEN_BASES, numbers, one_accounting, require
 from hetcost.errors import AssumptionError, ColumnError, DataWarning, listing, unknown_name
 
 Rule = Literal["cheapest"]
@@ -130,7 +130,7 @@ def pareto(
     Raises
     ------
     ColumnError
-        A column is missing.
+        A column is missing, or energies or emissions of different accounting are mixed.
     AssumptionError
         No column is given, or one is given both ways.
     """
@@ -143,6 +143,8 @@ def pareto(
         message = f"pareto: {listing(sorted(both))} cannot be minimized and maximized at once"
         raise AssumptionError(message)
     require(frame, [*less, *more], "pareto")
+    if any("gco2e" in name or "_j_per_tok" in name for name in (*less, *more)):
+        one_accounting(frame, "pareto")
     raw = np.column_stack([numbers(frame, name) for name in (*less, *more)])
     values = raw * np.array([1.0] * len(less) + [-1.0] * len(more))
     complete = ~np.isnan(values).any(axis=1)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from hetcost import reference
-from hetcost.columns import TOKEN_BASES, require
+from hetcost.columns import TOKEN_BASES, one_accounting, require
 from hetcost.formulas.cost import mtok_per_h, usd_per_run
 from hetcost.formulas.energy import mtok_per_kwh
-from hetcost.impacts import evaluate, one_accounting
+from hetcost.impacts import evaluate
 from hetcost.resources import data_dir
 from hetcost.runs import load_runs
 from hetcost.scenario import Scenario

@@ -3,7 +3,9 @@
 from typing import Final
 
 SECONDS_PER_HOUR: Final = 3600.0
+HOURS_PER_DAY: Final = 24.0
 HOURS_PER_YEAR: Final = 8760.0
+MONTHS_PER_YEAR: Final = 12.0
 MS_PER_S: Final = 1000.0
 TOKENS_PER_MTOK: Final = 1e6
 WATTS_PER_KW: Final = 1000.0

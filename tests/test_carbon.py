@@ -1,5 +1,7 @@
 """Perspectives, grids, embodied carbon by method and boundary, and SCI."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -79,9 +81,14 @@ def test_losses_on_the_way_are_added_to_generation_alone():
     out = _one(grid_zone=consumed["zone"], grid_year=int(consumed["year"]))
     assert out["gco2e_per_kwh"] == consumed["gco2e_per_kwh"]
     assert "as consumed" in out["grid_basis"]
-    assert _one(gco2e_per_kwh=100)["gco2e_per_kwh"] == 100, "an own figure is at the socket"
-    with_loss = _one(gco2e_per_kwh=100, td_loss_frac=0.5)
-    assert with_loss["gco2e_per_kwh"] == 200
+    assert _one(gco2e_per_kwh=100)["gco2e_per_kwh"] == 100
+    for own in (
+        {"gco2e_per_kwh": 100},
+        {"perspective": "consequential"} | {"marginal_gco2e_per_kwh": 1},
+    ):
+        with pytest.raises(AssumptionError, match="an own intensity is at the socket"):
+            hc.Scenario(td_loss_frac=0.5, **own)
+    assert hc.Scenario.paper().but(gco2e_per_kwh=5).td_loss_frac is None
 
 
 def test_life_cycle_and_direct_factors_are_never_mixed():
@@ -96,7 +103,9 @@ def test_life_cycle_and_direct_factors_are_never_mixed():
         hc.evaluate(_row(req_per_s=2.0), hc.Scenario(grid_zone="US", grid_method=method))
         for method in ("lifecycle", "direct")
     )
-    with pytest.raises(ColumnError, match=r"sci: rows of grid_method 'direct', 'lifecycle' are"):
+    with pytest.raises(
+        ColumnError, match=r"sci: rows of grid_method 'direct', 'lifecycle' are mixed.*\.query"
+    ):
         hc.sci(both)
     with pytest.raises(ColumnError, match="are mixed"):
         published.at_equal_load(
@@ -136,10 +145,20 @@ def test_a_profile_of_the_day_has_a_mean_of_one():
         ({"marginal_gco2e_per_kwh": 400}, "marginal_gco2e_per_kwh=400.*average grid"),
         ({"induced_frac": 0.1}, "induced_frac=0.1.*attributional"),
         (SUNK, "induced_frac: a sunk card is not free"),
-        (SUNK | {"induced_frac": {H100: 0.1}, "embodied_share_frac": {RTX: 0}}, "'RTX 4090' too"),
+        (
+            SUNK | {"induced_frac": {H100: 0.1}, "embodied_share_frac": {RTX: 0}},
+            "sunk cards are 'RTX 4090'; see 'H100",
+        ),
         ({"perspective": "consequential", "induced_frac": 0.1}, "belongs to a 'sunk' card"),
         ({"perspective": "consequential", "embodied_share_frac": 0.5}, "'new'.*'sunk'"),
         ({"perspective": "consequential", "embodied_share_frac": "shared"}, "'new'.*'sunk'"),
+        (SUNK | {"induced_frac": {RTX: 0.1}}, "every card is 'sunk'.*one number"),
+        (
+            {"perspective": "consequential", "embodied_share_frac": {RTX: 0, H100: 1}}
+            | {"induced_frac": {RTX: 0.1, H100: 0.5}},
+            "the sunk cards are 'RTX 4090'; see 'H100 PCIe 80GB'",
+        ),
+        ({"perspective": "consequential", "idle_baseline": "idle"}, "bought.*'off', or 'sunk'"),
         ({"perspective": "consequential", "market_gco2e_per_kwh": 5}, "contracts"),
     ],
 )
@@ -179,10 +198,46 @@ def test_a_shared_card_bears_its_time_share():
 
 
 def test_energies_of_another_baseline_are_refused():
-    consequential = hc.Scenario(perspective="consequential", idle_baseline="idle")
+    consequential = hc.Scenario(idle_baseline="idle", induced_frac=0.1, **SUNK)
     energies = hc.with_energy(_row(), consequential)
     with pytest.raises(AssumptionError, match="idle_baseline='idle', the scenario 'off'"):
         hc.with_carbon(energies, hc.Scenario())
+    with pytest.raises(AssumptionError, match="power_model='nameplate', the scenario 'load'"):
+        hc.with_carbon(hc.with_energy(_row(), hc.Scenario(power_model="nameplate")))
+    with pytest.raises(AssumptionError, match="another load_frac"):
+        hc.with_carbon(hc.with_energy(_row(), hc.Scenario(load_frac=0.5)))
+
+
+def test_a_new_card_is_not_counted_as_if_it_stood_idle():
+    sunk = {"perspective": "consequential", "idle_baseline": "idle", "induced_frac": {RTX: 0.2}}
+    scenario = hc.Scenario(embodied_share_frac={RTX: "sunk"}, **sunk)
+    assert hc.evaluate(_row(RTX), scenario)["emb_share_frac"].item() == 0.2
+    with pytest.raises(AssumptionError, match="a new H100 PCIe 80GB"):
+        hc.evaluate(_row(H100), scenario)
+
+
+def test_a_scenarios_shares_cannot_be_changed():
+    scenario = hc.Scenario(embodied_share_frac={RTX: "shared"})
+    with pytest.raises(TypeError, match="cannot be changed"):
+        scenario.embodied_share_frac[RTX] = 0.0
+    assert isinstance(hash(scenario), int)
+
+
+def test_an_earlier_evaluation_leaves_nothing_behind():
+    bought = hc.sci(hc.evaluate(_row(), hc.Scenario(market_gco2e_per_kwh=9)), R="tok_out")
+    again = hc.evaluate(bought, hc.Scenario(grid_zone="FR"))
+    assert not [name for name in again if name.startswith(("market_op_", "sci_"))]
+    pd.testing.assert_frame_equal(
+        again, hc.evaluate(_row(), hc.Scenario(grid_zone="FR")), check_like=True
+    )
+
+
+def test_a_frontier_of_emissions_takes_one_accounting():
+    frames = [hc.evaluate(_row(), hc.Scenario(power_model=m)) for m in ("load", "nameplate")]
+    mixed = pd.concat(frames, ignore_index=True)
+    with pytest.raises(ColumnError, match="rows of power_model 'load', 'nameplate' are mixed"):
+        hc.pareto(mixed, minimize=["gco2e_per_mtok_out", "usd_per_mtok_out"])
+    assert len(hc.pareto(mixed, minimize="usd_per_mtok_out")) == 2
 
 
 # --- embodied -----------------------------------------------------------------------------------
@@ -205,7 +260,9 @@ def test_golden_dies_after_act():
     ]
     assert [round(kg, 2) for kg in dies] == [22.76, 17.05]
     table = hc.embodied_by_method([RTX], hc.Scenario(embodied_boundary="gate"))
-    act = table.set_index("method")["kgco2e"]["act, constant yield"]
+    row = table.set_index("method").loc["act, constant yield"]
+    assert "facebookresearch/ACT" in row["source"]
+    act = row["kgco2e"]
     smaller = reference.gpu_fact(RTX, "die_mm2")["value"] / 608.5
     die = (dies[1] - 0.15) * smaller + 0.15
     assert act == pytest.approx(die + act_memory(24, 0.4, 12, 150))
@@ -240,13 +297,22 @@ def test_boundaries_nest_and_methods_meet_on_one():
     merged = kg["gate"].set_index(key)["kgco2e"].to_frame("gate")
     for boundary in ("end_of_life", "host"):
         merged[boundary] = kg[boundary].set_index(key)["kgco2e"]
-    assert len(merged) == len(kg["host"])
+    own_host = kg["host"]["method"].str.endswith("its own host")
+    assert len(merged) == (~own_host).sum()
+    assert set(kg["host"].loc[own_host, "gpu"]) >= {"A100 SXM 80GB", "H100 SXM 80GB", "MI300X"}
     assert (merged["gate"] < merged["end_of_life"]).all()
-    host = kg["host"].set_index(key)["host_kgco2e"]
+    host = kg["host"][~own_host].set_index(key)["host_kgco2e"]
     np.testing.assert_allclose(merged["host"] - merged["end_of_life"], host)
     assert all(frame["boundary"].eq(name).all() for name, frame in kg.items())
     known = kg["gate"].dropna(subset=["low", "high"])
     assert ((known["low"] <= known["kgco2e"]) & (known["kgco2e"] <= known["high"])).all()
+
+
+def test_one_card_or_an_unknown_one():
+    one = hc.embodied_by_method("4090")
+    assert set(one["gpu"]) == {RTX}
+    with pytest.raises(UnknownNameError, match="RTX 4091"):
+        hc.embodied_by_method("RTX 4091")
 
 
 def test_where_a_method_knows_no_figure_the_next_steps_in_and_says_so():
@@ -283,6 +349,9 @@ def test_own_figures_and_own_hosts():
 
 
 def test_embodied_carbon_left_out_is_missing_with_a_reason():
+    both = pd.concat([_row(RTX), _row(H100)], ignore_index=True)
+    own = hc.evaluate(both, hc.Scenario(embodied_method="none", embodied_kgco2e={RTX: 80}))
+    assert own["emb_gco2e_per_mtok_out"].notna().tolist() == [True, False]
     out = _one(embodied_method="none")
     assert np.isnan(out["gco2e_per_mtok_out"])
     assert "no method in this scenario" in out["carbon_note"]
@@ -309,8 +378,8 @@ def test_ecologits_says_the_same_of_a_dense_14b_model():
     )
     latency_s = llm.LATENCY_ALPHA * 14 + llm.LATENCY_BETA * 64 + llm.LATENCY_GAMMA
     tok_per_s = 64 / latency_s
-    server_j = latency_s * llm.SERVER_POWER * 1000 / llm.SERVER_GPUS / 64
-    gpu_j = judged.usage.energy.value * 3.6e6 / 1e6 - server_j
+    alpha, beta, gamma = llm.GPU_ENERGY_ALPHA, llm.GPU_ENERGY_BETA, llm.GPU_ENERGY_GAMMA
+    gpu_j = (alpha * math.exp(beta * 64) * 14 + gamma) / 1000 * 3.6e6
     run = _row(SXM, gpu_power_w=gpu_j * tok_per_s, out_tok_per_s=tok_per_s)
     ours = _one(
         run,

@@ -8,13 +8,13 @@ import hetcost as hc
 from hetcost import published, reference
 from hetcost.columns import check
 from hetcost.errors import AssumptionError
-from hetcost.formulas.energy import load_w
+from hetcost.formulas.energy import capped_w, load_w
 from hetcost.reference.tables import LOAD_FRAC
 
 H100, RTX = "H100 PCIe 80GB", "RTX 4090"
 BOUNDARIES = ("gpu", "it", "site")
 LADDER = ("load", "nameplate", "all_in")
-CONSEQUENTIAL = {"perspective": "consequential"}
+SUNK = {"perspective": "consequential", "embodied_share_frac": "sunk", "induced_frac": 0.1}
 
 
 def _row(gpu=RTX, n_gpus=1, concurrency=8.0, **changes):
@@ -33,7 +33,7 @@ def _one(rows, **fields):
 @pytest.mark.parametrize("rung", LADDER)
 @pytest.mark.parametrize(
     "baseline",
-    [{}, CONSEQUENTIAL | {"idle_baseline": "idle"}, CONSEQUENTIAL | {"idle_baseline": "in_use"}],
+    [{}, SUNK | {"idle_baseline": "idle"}, SUNK | {"idle_baseline": "in_use"}],
     ids=lambda b: b.get("idle_baseline", "off"),
 )
 def test_each_boundary_holds_the_one_within_and_pue_is_applied_once(runs, rung, baseline):
@@ -78,12 +78,12 @@ def test_the_studys_energy_ratios():
 
 def test_watts_run_straight_in_log2_of_concurrency_and_end_at_the_limit():
     at, watts = [8, 32], [400.0, 500.0]
-    assert load_w(16.0, at, watts, 1000.0) == pytest.approx(450.0)
-    assert load_w(1.0, at, watts, 1000.0) == 400.0, "flat below the first point"
-    assert load_w(640.0, at, watts, 1000.0) == 500.0, "flat above the last"
-    assert load_w(32.0, at, watts, 450.0) == 450.0
+    assert load_w(16.0, at, watts) == pytest.approx(450.0)
+    assert load_w(1.0, at, watts) == 400.0, "flat below the first point"
+    assert load_w(640.0, at, watts) == 500.0, "flat above the last"
+    assert capped_w(load_w(32.0, at, watts), 450.0) == 450.0
     with pytest.raises(AssumptionError, match="mean_concurrency=0"):
-        load_w(0.0, at, watts, 450.0)
+        load_w(0.0, at, watts)
 
 
 def test_a_measured_curve_is_the_boards_own():
@@ -196,6 +196,61 @@ def test_pue_is_of_the_year_of_the_grid():
 def test_provisioned_power_is_stated_at_the_plug():
     out = _one(_row(H100), power_model="all_in", pue=1.0)
     assert out["site_w_load"] == 350 + 575
+    assert _one(_row("B200"), power_model="all_in", pue=1.0)["site_w_load"] == 1000 + 787.5
+    own = _one(_row(H100), power_model="all_in", pue=1.0, host_w_load_per_gpu=150)
+    assert own["site_w_load"] == pytest.approx((350 + 150) / 0.94), "an own host is behind the PSU"
+
+
+def test_below_one_request_in_flight_the_board_idles_in_between():
+    half, one = (_one(_row(RTX, concurrency=c)) for c in (0.5, 1.0))
+    assert half["gpu_w_load"] == pytest.approx((246 + 63) / 2)
+    assert one["gpu_w_load"] == pytest.approx(246)
+    assert half["gpu_w_load_lo"] <= half["gpu_w_load"] <= half["gpu_w_load_hi"]
+
+
+def test_each_server_sees_its_part_of_the_requests():
+    alone = _one(_row("H100 SXM 80GB", concurrency=22.0))["gpu_w_load"]
+    eight = _one(_row("H100 SXM 80GB", n_gpus=8, concurrency=8 * 22.0, replicas=8))["gpu_w_load"]
+    assert eight == pytest.approx(8 * alone)
+
+
+def test_a_curve_without_bounds_is_given_wide_ones():
+    out = _one(_row("RTX 3090", concurrency=1.0))
+    assert out["gpu_w_load_lo"] < out["gpu_w_load"] < out["gpu_w_load_hi"]
+
+
+def test_replacing_the_grid_by_its_own_number_changes_no_energy(runs):
+    zone = hc.evaluate(runs, hc.Scenario(grid_zone="DE", grid_year=2025))
+    grams = zone["gco2e_per_kwh"].iloc[0]
+    own = hc.evaluate(runs, hc.Scenario(grid_year=2025, gco2e_per_kwh=grams))
+    for column in ("site_j_per_tok_out", "gco2e_per_mtok_out"):
+        np.testing.assert_allclose(own[column], zone[column], rtol=1e-12)
+
+
+def test_idle_hours_of_one_card_do_not_trouble_another(monkeypatch):
+    from hetcost.impacts import lookups
+
+    known = lookups.reference.idle_fact
+    monkeypatch.setattr(
+        lookups.reference,
+        "idle_fact",
+        lambda gpu, **k: None if gpu == RTX else known(gpu, **k),
+    )
+    both = pd.concat([_row(RTX), _row(H100)], ignore_index=True)
+    out = _energy(both, load_frac={H100: 0.5})
+    assert out["energy_note"].tolist() == ["", ""]
+    assert out["site_j_per_tok_out"].notna().all()
+
+
+def test_what_is_known_of_the_boards_stays_where_the_site_is_not_known(tmp_path):
+    (tmp_path / "sites.csv").write_text(
+        "entity,quantity,value,low,high,unit,source,url,date,licence,quality,note\n"
+        "garage,pue,1.1,,,1,mine,https://example.org,2026,facts only,A,\n"
+    )
+    out = _one(_row(RTX), tables=tmp_path, site="garage")
+    assert out["gpu_j_per_tok_out"] == pytest.approx(246 / 600)
+    assert np.isnan(out["it_j_per_tok_out"])
+    assert out["energy_note"] == "no host_w_load_per_gpu of a site of kind garage is known"
 
 
 def test_figures_of_ones_own_go_before_the_tables_and_leave_other_cards_alone():
@@ -224,18 +279,20 @@ def test_idle_hours_are_charged_to_the_loaded_ones():
 
 def test_each_baseline_counts_what_it_says():
     off, idle, in_use = (
-        _one(_row(RTX), idle_baseline=baseline, **CONSEQUENTIAL)
-        for baseline in ("off", "idle", "in_use")
+        _one(_row(RTX), idle_baseline=baseline, **SUNK) for baseline in ("off", "idle", "in_use")
     )
     assert off["site_j_per_tok_out"] == pytest.approx(off["site_w_load"] / 600)
-    above_idle = off["site_w_load"] - off["site_w_idle"]
+    above_idle = idle["site_w_load"] - idle["site_w_idle"]
     assert idle["site_j_per_tok_out"] == pytest.approx(above_idle / 600)
-    assert in_use["site_j_per_tok_out"] == pytest.approx((246 - 63) / 0.9 / 600)
+    assert off["site_w_idle"] - idle["site_w_idle"] == pytest.approx((63 - 18.5) / 0.9)
+    assert off["idle_basis"] == "weights loaded, quality C"
+    assert idle["idle_basis"] == "bare, quality C", "without the service no model is loaded"
+    assert in_use["site_j_per_tok_out"] == pytest.approx((246 - 18.5) / 0.9 / 600)
     assert in_use["gpu_j_per_tok_out"] == pytest.approx(idle["gpu_j_per_tok_out"])
 
 
 def test_a_baseline_above_the_load_is_missing_with_a_reason():
-    out = _one(_row(RTX), tdp_w={RTX: 50}, idle_baseline="idle", **CONSEQUENTIAL)
+    out = _one(_row(RTX), tdp_w={RTX: 15}, idle_baseline="idle", **SUNK)
     assert np.isnan(out["site_j_per_tok_out"])
     assert out["energy_note"] == "no more power under load than idle"
 
@@ -245,7 +302,7 @@ def test_an_unknown_idle_power_matters_only_where_it_is_used(monkeypatch):
 
     monkeypatch.setattr(lookups.reference, "idle_fact", lambda *_, **__: None)
     assert _one(_row(RTX))["site_j_per_tok_out"] > 0
-    for fields in ({"load_frac": 0.5}, CONSEQUENTIAL | {"idle_baseline": "idle"}):
+    for fields in ({"load_frac": 0.5}, SUNK | {"idle_baseline": "idle"}):
         out = _one(_row(RTX), **fields)
         assert np.isnan(out["site_j_per_tok_out"])
-        assert out["energy_note"] == "no idle power known for RTX 4090"
+        assert out["energy_note"] == "no idle power of RTX 4090 is known"

@@ -118,7 +118,7 @@ def test_a_row_that_cannot_be_computed_is_kept_with_nan_and_the_reason(changes, 
 def test_a_price_known_as_a_range_only_is_missing_and_the_range_is_told():
     out = hc.evaluate(_row(gpu="H100 PCIe 80GB"), hc.Scenario(price_class="hyperscaler"))
     assert np.isnan(out["usd_per_h"].item())
-    assert "8-10 USD/h" in out["cost_note"].item()
+    assert "8-10 USD/GPU/h" in out["cost_note"].item()
 
 
 def test_unknown_and_ambiguous_cards_raise_with_the_choices():

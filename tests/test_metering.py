@@ -56,7 +56,7 @@ def test_boards_are_summed_each_on_its_own_stamps():
 
 
 @given(
-    cut=st.floats(min_value=101.0, max_value=149.0),
+    cut=st.floats(min_value=103.0, max_value=147.0),
     watts=st.lists(st.floats(min_value=0, max_value=700), min_size=71, max_size=71),
 )
 def test_two_halves_make_the_whole(cut, watts):
@@ -90,12 +90,59 @@ def test_a_log_that_starts_late_or_lacks_a_board_gives_nothing_and_says_so():
     assert lacking["power_note"] == "1 of 2 boards are in the log"
 
 
+def test_two_samples_around_a_run_are_no_measurement():
+    wide = _log(start=0.0, end=1000.0, every=1000.0)
+    with pytest.raises(AssumptionError, match="overlaps no run"):
+        hc.attach_power(_runs(), wide)
+
+
+def test_a_second_log_adds_to_the_first():
+    runs = _runs({}, {"start_s": 900.0})
+    first = hc.attach_power(runs, _log())
+    both = hc.attach_power(first, _log(200, start=890, end=960))
+    assert both["gpu_energy_j"].tolist() == [pytest.approx(15_000), pytest.approx(10_000)]
+    assert both["power_note"].tolist() == ["", ""]
+
+
+def test_runs_at_one_time_name_their_boards():
+    runs = _runs({}, {"start_s": 120.0})
+    out = hc.attach_power(runs, _log())
+    assert out["gpu_energy_j"].isna().all()
+    assert out["power_note"].str.contains("another run took place at the same time").all()
+    log = pd.concat([_log(300), _log(200, gpu="b")])
+    late = runs.assign(gpu_uuids=["a", "b"], start_s=[100.0, 105.0])
+    assert hc.attach_power(late, log)["gpu_power_w"].tolist() == pytest.approx([300, 200])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"min_covered_frac": 90}, "min_covered_frac=90: valid values are above 0, at most 1"),
+        ({"min_covered_frac": 0}, "min_covered_frac=0"),
+        ({"max_gap_s": -1}, "max_gap_s=-1: valid values are above 0"),
+        ({"start_s": None}, "start_s=None: a column's name or one number"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(options, told):
+    with pytest.raises(AssumptionError, match=told):
+        hc.attach_power(_runs(), _log(), **options)
+
+
+def test_times_are_numbers_of_seconds():
+    log = _log()
+    stamped = log.assign(t_s=pd.to_datetime(log["t_s"], unit="s"))
+    with pytest.raises(ColumnError, match="'t_s' is a time, not a number"):
+        hc.attach_power(_runs(), stamped)
+    with pytest.raises(ColumnError, match="'start_s' is a time, not a number"):
+        hc.attach_power(_runs({"start_s": pd.Timestamp(100, unit="s")}), log)
+
+
 def test_runs_that_the_log_does_not_reach_keep_what_they_had():
     runs = _runs({}, {"start_s": 900.0, "gpu_energy_j": 5.0, "energy_method": "counter"})
     out = hc.attach_power(runs, _log())
     assert out["gpu_energy_j"].tolist() == [pytest.approx(15_000), 5.0]
     assert out["energy_method"].tolist() == ["integrated", "counter"]
-    assert out["power_note"].tolist() == ["", "the log does not reach the run"]
+    assert out["power_note"].tolist() == ["", ""]
 
 
 def test_measured_energy_goes_through_to_joules_per_token():
@@ -104,7 +151,7 @@ def test_measured_energy_goes_through_to_joules_per_token():
     out = hc.with_energy(runs, hc.Scenario(power_model="measured"))
     assert out["gpu_j_per_tok_out"][0] == pytest.approx(3.0)
     assert out["power_quality"][0] == "measured, integrated"
-    assert out["energy_note"][1] == "the log does not reach the run"
+    assert out["energy_note"][1] == "the log holds no two samples in the run"
 
 
 def test_what_makes_no_sense_is_refused():

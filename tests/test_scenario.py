@@ -28,10 +28,10 @@ def test_the_default_differs_from_the_paper_in_energy_and_carbon_and_not_in_cost
 
 def test_fields_speak_of_cards():
     mine = hc.Scenario(load_frac={"4090": 0.5}, life_yr=3, embodied_share_frac={"4090": "shared"})
-    assert (mine.load_of("RTX 4090"), mine.load_of("L4")) == (0.5, 1.0)
+    assert (mine.of("load_frac", "RTX 4090"), mine.of("load_frac", "L4")) == (0.5, None)
     assert (mine.of("life_yr", "L4"), mine.of("pue", "L4")) == (3, None)
-    assert mine.but(assigned_frac=0.2).share_of("RTX 4090") == 0.2
-    assert mine.share_of("L4") == 1.0
+    assert hc.Scenario(life_yr={4090: 3}) == hc.Scenario(life_yr={"RTX 4090": 3}), "as YAML has it"
+    assert repr(hc.Scenario(pue=1.2)) == "Scenario(pue=1.2)"
     assert hc.Scenario(embodied_share_frac="0.3").embodied_share_frac == 0.3, "as a shell writes it"
 
 
@@ -69,6 +69,17 @@ def test_fields_speak_of_cards():
         ({"idle_baseline": "on"}, UnknownNameError, "idle_baseline.*'off'"),
         ({"site": "garage"}, UnknownNameError, "site.*'home'"),
         ({"site": {"RTX 4090": "garage"}}, UnknownNameError, r"site\['RTX 4090'\].*'home'"),
+        ({"tdp_w": 300}, AssumptionError, "tdp_w=300: a mapping by card belongs here"),
+        ({"embodied_share_frac": [1]}, AssumptionError, "embodied_share_frac=.1."),
+        ({"embodied_kgco2e": {"L4": 0}}, AssumptionError, "kgCO2e above 0"),
+        ({"pue": {"RTX 4090": "x"}}, AssumptionError, r"pue\['RTX 4090'\]='x'"),
+        ({"acquisition": "steal"}, UnknownNameError, "acquisition.*'rent'"),
+        ({"residual_frac": 0.1, "value_decay_frac": 0.2}, AssumptionError, "exclude each other"),
+        ({"discount_basis": "nominal"}, AssumptionError, "give discount_frac and inflation_frac"),
+        ({"inflation_frac": 0.02}, AssumptionError, "belongs to discount_basis='nominal'"),
+        ({"discount_frac": -0.01}, AssumptionError, "discount_frac=-0.01"),
+        ({"avail_frac": 0}, AssumptionError, "avail_frac=0: valid values are above 0"),
+        ({"hours_per_day": 25}, AssumptionError, "hours_per_day=25"),
         ({"life_yr": 0}, AssumptionError, "life_yr=0: valid values are years above 0"),
         ({"life_yr": {"RTX 4090": -1}}, AssumptionError, r"life_yr\['RTX 4090'\]=-1"),
         ({"load_frac": 0}, AssumptionError, "load_frac=0: valid values are above 0, at most 1"),
@@ -119,7 +130,7 @@ def test_a_scenario_cannot_be_changed_but_yields_others():
 
 def test_zone_and_own_intensity_replace_each_other():
     own = hc.Scenario(grid_zone="FR").but(gco2e_per_kwh=50)
-    assert (own.grid_zone, own.grid_year, own.gco2e_per_kwh) == (None, None, 50)
+    assert (own.grid_zone, own.grid_year, own.gco2e_per_kwh) == (None, 2023, 50)
     back = own.but(grid_zone="DE")
     assert (back.grid_zone, back.grid_year, back.gco2e_per_kwh) == ("DE", 2023, None)
     assert hc.Scenario(grid_zone="FR").but(gco2e_per_kwh=None).grid_zone == "FR"

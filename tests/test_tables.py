@@ -82,7 +82,7 @@ def test_facts_used_tell_their_origin(own):
     origin = used.set_index(["entity", "quantity"])["origin"]
     assert origin["RTX 4090", "tdp_w"] == str(own / "gpus.csv")
     assert origin["H100 PCIe 80GB", "tdp_w"] == "hetcost"
-    assert origin["H100 PCIe 80GB", "alternative_usd_per_gpu_h"] == "scenario"
+    assert origin["H100 PCIe 80GB", "usd_per_gpu_h"] == "scenario"
     assert origin["EU27", "lifecycle_gco2e_per_kwh"] == "hetcost"
     values = pd.to_numeric(used.loc[used["unit"] != "text", "value"])
     assert (values.dropna() > 0).all()
@@ -93,12 +93,11 @@ def test_facts_used_tell_their_origin(own):
     assert set(boards.loc[boards["entity"] == "RTX 4090", "quantity"]) == {
         "alternative_usd_per_gpu_h",
         "tdp_w",
+        "tier",
         "idle_loaded_w",
-        "host_w_load_per_gpu",
-        "host_w_idle_per_gpu",
-        "psu_efficiency_frac",
-        "pue",
     }
+    stated = boards[boards["source"] == "scenario"].set_index("quantity")["value"]
+    assert stated.to_dict() == {**BOARDS, "embodied_method": "none"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,14 @@
 """The data dictionary, and checks of frames against it."""
 
-from hetcost.columns.checks import check, conform, numbers, out_of_bounds, require
+from hetcost.columns.checks import (
+    check,
+    conform,
+    numbers,
+    numbers_or_missing,
+    one_accounting,
+    out_of_bounds,
+    require,
+)
 from hetcost.columns.dictionary import (
     CARBON_STAGES,
     COLUMNS,
@@ -30,6 +38,8 @@ __all__ = [
     "conform",
     "label",
     "numbers",
+    "numbers_or_missing",
+    "one_accounting",
     "out_of_bounds",
     "require",
 ]

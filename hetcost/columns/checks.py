@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,6 +12,14 @@ from numpy.typing import NDArray
 from hetcost.columns.dictionary import COLUMNS, DTYPES, RUN_COLUMNS, Column
 from hetcost.errors import ColumnError, listing, nearest_first
 
+_ACCOUNTING = (
+    "perspective",
+    "grid_method",
+    "idle_baseline",
+    "power_model",
+    "energy_boundary",
+    "emb_boundary",
+)
 _LARGEST_COUNT = 2.0**53  # up to here floats are exact
 
 
@@ -39,11 +48,20 @@ def numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
         The column holds something that is no number; the message shows row and value.
     """
     values = frame[name]
+    is_time = (pd.api.types.is_datetime64_any_dtype, pd.api.types.is_timedelta64_dtype)
+    if any(test(values.dtype) for test in is_time):
+        _refuse(frame, name, pd.Series(True, index=values.index), "is a time, not a number")
     if pd.api.types.is_numeric_dtype(values):
         return np.asarray(values.to_numpy(dtype="float64", na_value=np.nan))
     read = pd.to_numeric(values, errors="coerce")
-    _refuse(frame, name, read.isna() & values.notna(), "is not a number")
+    times = values.map(lambda value: isinstance(value, (dt.date, dt.timedelta)))
+    _refuse(frame, name, (read.isna() & values.notna()) | times.astype(bool), "is not a number")
     return np.asarray(read.to_numpy(dtype="float64", na_value=np.nan))
+
+
+def numbers_or_missing(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """Return a column as :func:`numbers` does, all missing where the frame lacks it."""
+    return numbers(frame, name) if name in frame else np.full(len(frame), np.nan)
 
 
 def conform(frame: pd.DataFrame, columns: Sequence[Column] = RUN_COLUMNS) -> pd.DataFrame:
@@ -105,6 +123,26 @@ def check(frame: pd.DataFrame) -> pd.DataFrame:
         if column is not None and column.kind in ("number", "count"):
             wrong, why = out_of_bounds(column, numbers(frame, str(name)))
             _refuse(frame, column.name, pd.Series(wrong, index=frame.index), why)
+    return frame
+
+
+def one_accounting(frame: pd.DataFrame, verb: str) -> pd.DataFrame:
+    """Return the frame unchanged if its energies and emissions were had under one accounting.
+
+    Raises
+    ------
+    ColumnError
+        Rows differ in perspective, in life-cycle or direct grid factors, in the idle baseline, in
+        the power model or in a boundary: their figures must not be compared.
+    """
+    for name in _ACCOUNTING:
+        if name in frame and len(found := frame[name].fillna("unknown").unique()) > 1:
+            kinds = listing(sorted(map(str, found)))
+            message = (
+                f"{verb}: rows of {name} {kinds} are mixed and must not be compared; "
+                f'keep one, .query("{name} == ...")'
+            )
+            raise ColumnError(message)
     return frame
 
 

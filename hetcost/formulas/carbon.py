@@ -59,10 +59,6 @@ def consumed_gco2e_per_kwh(generated_gco2e_per_kwh: Numeric, td_loss_frac: Numer
     -------
     Emissions per kilowatt-hour consumed. [gCO2e/kWh]
 
-    References
-    ----------
-    .. [1] GHG Protocol, Scope 2 Guidance (2015), ch. 5: losses of transmission and distribution.
-
     Examples
     --------
     >>> round(consumed_gco2e_per_kwh(242.0, 0.065), 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hetcost.formulas import above, at_least, positive_fraction
+from hetcost.formulas import above, at_least, fraction, positive_fraction
 from hetcost.units import JOULES_PER_KWH, TOKENS_PER_MTOK
 
 if TYPE_CHECKING:
@@ -41,23 +41,19 @@ def nameplate_gpu_w(tdp_w: Numeric, n_gpus: Numeric) -> Numeric:
     return tdp_w * n_gpus
 
 
-def load_w(
-    mean_concurrency: Numeric, at_concurrency: Numeric, at_w: Numeric, limit_w: Numeric
-) -> Numeric:
+def load_w(mean_concurrency: Numeric, at_concurrency: Numeric, at_w: Numeric) -> Numeric:
     r"""Power of a board by load: measured watts, straight between them in log2 of concurrency.
 
-    .. math:: P(c) = \min\left(P_{\mathrm{limit}},
-        \mathrm{interp}(\log_2 c;\ \log_2 c_i, P_i)\right)
+    .. math:: P(c) = \mathrm{interp}(\log_2 c;\ \log_2 c_i, P_i)
 
     Parameters
     ----------
     mean_concurrency : Requests in flight, on average. [1]
     at_concurrency, at_w : Points of the curve, concurrency rising. [1], [W]
-    limit_w : Power limit of the board: watts above it are cut off. [W]
 
     Returns
     -------
-    Power of one board; beyond the ends of the curve the last point holds. [W]
+    Power of one board without a limit; beyond the ends of the curve the last point holds. [W]
 
     References
     ----------
@@ -66,15 +62,62 @@ def load_w(
 
     Examples
     --------
-    >>> round(float(load_w(8.0, [4.0, 16.0], [440.0, 470.0], 700.0)), 1)
+    >>> round(float(load_w(8.0, [4.0, 16.0], [440.0, 470.0])), 1)
     455.0
     """
-    above(0, mean_concurrency=mean_concurrency, limit_w=limit_w)
+    above(0, mean_concurrency=mean_concurrency)
     at_least(0, at_w=at_w)
     along = np.log2(np.asarray(mean_concurrency, dtype="float64"))
     points = np.log2(np.asarray(at_concurrency, dtype="float64"))
-    watts = np.interp(along, points, np.asarray(at_w, dtype="float64"))
-    return np.asarray(np.minimum(watts, limit_w))
+    return np.asarray(np.interp(along, points, np.asarray(at_w, dtype="float64")))
+
+
+def capped_w(wanted_w: Numeric, limit_w: Numeric) -> Numeric:
+    r"""Power of a board that is held at its power limit.
+
+    .. math:: P = \min(P_{\mathrm{wanted}}, P_{\mathrm{limit}})
+
+    Parameters
+    ----------
+    wanted_w : Power that the board would draw without a limit. [W]
+    limit_w : Its power limit. [W]
+
+    Returns
+    -------
+    Power of the board. [W]
+
+    Examples
+    --------
+    >>> float(capped_w(470.0, 350.0))
+    350.0
+    """
+    at_least(0, wanted_w=wanted_w)
+    above(0, limit_w=limit_w)
+    return np.minimum(wanted_w, limit_w)
+
+
+def duty_w(busy_w: Numeric, idle_w: Numeric, busy_frac: Numeric) -> Numeric:
+    r"""Mean power of a board that is busy part of the time.
+
+    .. math:: P = b\,P_{\mathrm{busy}} + (1 - b)\,P_{\mathrm{idle}}
+
+    Parameters
+    ----------
+    busy_w, idle_w : Power with a request in flight and without. [W]
+    busy_frac : Share of the time that a request is in flight. [1]
+
+    Returns
+    -------
+    Mean power. [W]
+
+    Examples
+    --------
+    >>> duty_w(250.0, 50.0, 0.5)
+    150.0
+    """
+    at_least(0, busy_w=busy_w, idle_w=idle_w)
+    fraction(busy_frac=busy_frac)
+    return busy_frac * busy_w + (1 - busy_frac) * idle_w
 
 
 def it_w(gpu_w: Numeric, host_w: Numeric, psu_efficiency_frac: Numeric) -> Numeric:

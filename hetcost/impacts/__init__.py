@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from hetcost.impacts import lookups
-from hetcost.impacts.accounting import one_accounting, read
+from hetcost.impacts.accounting import read
 from hetcost.impacts.embodied import embodied_by_method
 from hetcost.impacts.emissions import add_carbon, sci, with_carbon
+from hetcost.impacts.figures import Figures
 from hetcost.impacts.joules import add_energy, with_energy
 from hetcost.impacts.money import add_cost, with_cost
 from hetcost.impacts.sources import facts_used
@@ -17,7 +18,6 @@ __all__ = [
     "embodied_by_method",
     "evaluate",
     "facts_used",
-    "one_accounting",
     "sci",
     "with_carbon",
     "with_cost",
@@ -54,5 +54,5 @@ def evaluate(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFra
     >>> round(evaluated["usd_per_mtok_all"].item(), 3)
     0.111
     """
-    known = read(runs, lookups.checked(scenario), "evaluate")
-    return runs.pipe(add_cost, known).pipe(add_energy, known).pipe(add_carbon, known)
+    of = Figures(runs, read(runs, lookups.checked(scenario), "evaluate"))
+    return runs.pipe(add_cost, of).pipe(add_energy, of).pipe(add_carbon, of)

@@ -1,4 +1,4 @@
-"""What every verb reads from a run, and what rows must share to be compared."""
+"""What every verb reads from a run, and how it adds columns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 
 from hetcost.columns import TOKEN_BASES, numbers, require
-from hetcost.errors import ColumnError, listing
 from hetcost.impacts.lookups import Cards, Cause, Floats
 from hetcost.scenario import Scenario
 
 READ = ["gpu", "n_gpus", *(f"{basis}_tok_per_s" for basis in TOKEN_BASES)]
 
 _SLOWEST, _FASTEST = 1e-12, 1e15  # tok/s; beyond, a rate is no measurement
-_SHARED = ("perspective", "grid_method", "idle_baseline", "emb_boundary")
 
 
 class Read(NamedTuple):
@@ -58,22 +56,6 @@ def read(runs: pd.DataFrame, scenario: Scenario, verb: str) -> Read:
         causes += [(mask, f"no {basis}_tok_per_s") for basis, mask in lacking.items()]
     counted = np.where(countable, n_gpus, np.nan)
     return Read(Cards(runs, scenario), counted, rates, causes)
-
-
-def one_accounting(frame: pd.DataFrame, verb: str) -> pd.DataFrame:
-    """Return the frame unchanged if its rows were evaluated under one accounting.
-
-    Raises
-    ------
-    ColumnError
-        Rows differ in perspective, in life-cycle or direct grid factors, in the idle baseline or
-        in the embodied boundary: their figures must not be compared.
-    """
-    for name in _SHARED:
-        if name in frame and len(found := frame[name].dropna().unique()) > 1:
-            message = f"{verb}: rows of {name} {listing(sorted(map(str, found)))} are mixed"
-            raise ColumnError(message)
-    return frame
 
 
 def with_columns(runs: pd.DataFrame, added: Mapping[str, Any]) -> pd.DataFrame:

@@ -30,6 +30,8 @@ def card_kgco2e(gpu: str, scenario: Scenario) -> Known:
     if gpu in scenario.embodied_kgco2e:
         return Known(scenario.embodied_kgco2e[gpu], GIVEN)
     asked = scenario.embodied_method
+    if asked == "none":
+        return Known(np.nan, missing="embodied carbon: no method in this scenario")
     for method in [asked, *(other for other in METHODS if other != asked)]:
         known = by_method(gpu, method, scenario)
         if not known.missing:
@@ -62,7 +64,7 @@ def by_method(gpu: str, method: str, scenario: Scenario, side: str = "value") ->
 
 
 def embodied_by_method(
-    gpus: Iterable[str] | None = None, scenario: Scenario | None = None
+    gpus: str | Iterable[str] | None = None, scenario: Scenario | None = None
 ) -> pd.DataFrame:
     """Set every method's embodied carbon of cards side by side, on one boundary.
 
@@ -70,15 +72,17 @@ def embodied_by_method(
 
     Parameters
     ----------
-    gpus : Cards; all that any method knows if None.
+    gpus : Cards, or one; all that are in the table of GPUs if None.
     scenario : Boundary, tables and site of the hosts; its method does not matter.
 
     Returns
     -------
     One row per card and method that knows it: ``gpu method boundary kgco2e low high host_kgco2e
-    basis source``. ``kgco2e`` counts what the boundary counts, the host share included where it is
-    ``host``; low and high move with the published bounds. ``act`` stands three times, by yield.
-    [kgCO2e per card]
+    basis source``; a card that none knows has one row with NaN, and the reason as its basis.
+    ``kgco2e`` counts what the boundary counts, the host share included where it is ``host``; low
+    and high move with the published bounds. ``act`` stands three times, by yield. ``parametric``
+    and ``literature`` are published figures that no scenario takes; with the host boundary those
+    that were published with their own host stand as well. [kgCO2e per card]
 
     Raises
     ------
@@ -93,8 +97,9 @@ def embodied_by_method(
     """
     scenario = lookups.checked(scenario)
     known_cards = list(reference.gpus(scenario.tables).index)
-    cards = known_cards if gpus is None else lookups.canonical(gpus, scenario)
-    rows = []
+    named = known_cards if gpus is None else [gpus] if isinstance(gpus, str) else gpus
+    cards = list(dict.fromkeys(lookups.canonical(named, scenario)))
+    rows: list[dict[str, object]] = []
     for gpu in cards:
         host = host_kgco2e(gpu, scenario)
         for method, assumed in _variants(scenario):
@@ -102,13 +107,40 @@ def embodied_by_method(
             if known.missing:
                 continue
             sides = [by_method(gpu, method.partition(",")[0], assumed, side) for side in _BOUNDS]
-            row = {"gpu": gpu, "method": method, "boundary": scenario.embodied_boundary}
+            row: dict[str, object] = {"gpu": gpu, "method": method}
+            row["boundary"] = scenario.embodied_boundary
             figures = zip(("kgco2e", *_BOUNDS), (known, *sides), strict=True)
             row |= {name: figure.value + host.value for name, figure in figures}
             row |= {"host_kgco2e": host.value, "basis": known.basis}
-            rows.append(row | {"source": known.facts[0]["source"]})
+            sources = dict.fromkeys(fact["source"] for fact in known.facts)
+            rows.append(row | {"source": "; ".join(sources)})
+        rows += _with_own_host(gpu, scenario)
+        if not any(row["gpu"] == gpu for row in rows):
+            unknown = f"no embodied carbon known for {gpu}"
+            rows.append({"gpu": gpu, "boundary": scenario.embodied_boundary, "basis": unknown})
     columns = ["gpu", "method", "boundary", "kgco2e", "low", "high", "host_kgco2e", "basis"]
     return pd.DataFrame(rows, columns=[*columns, "source"])
+
+
+def _with_own_host(gpu: str, scenario: Scenario) -> list[dict[str, object]]:
+    """Return figures that were published with a share of a host, which cannot be parted."""
+    if scenario.embodied_boundary != "host":
+        return []
+    published = reference.embodied(scenario.tables)
+    own = published[(published["gpu"] == gpu) & (published["boundary"] == "host")]
+    return [
+        {
+            "gpu": gpu,
+            "method": f"{fact['method']}, its own host",
+            "boundary": "host",
+            "kgco2e": fact["kgco2e"],
+            "low": fact["low"],
+            "high": fact["high"],
+            "basis": f"with a share of the host, as published, quality {fact['quality']}",
+            "source": fact["source"],
+        }
+        for _, fact in own.iterrows()
+    ]
 
 
 def _variants(scenario: Scenario) -> list[tuple[str, Scenario]]:

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import SCI_UNITS, TOKEN_BASES, numbers, require
+from hetcost.columns import SCI_UNITS, TOKEN_BASES, numbers, one_accounting, require
 from hetcost.errors import AssumptionError, unknown_name
 from hetcost.formulas import carbon
-from hetcost.impacts import embodied, lookups
-from hetcost.impacts.accounting import READ, Read, one_accounting, read, with_columns
-from hetcost.impacts.lookups import Cause, Floats, Known
+from hetcost.impacts import lookups, model
+from hetcost.impacts.accounting import READ, read, with_columns
+from hetcost.impacts.figures import Figures
+from hetcost.impacts.lookups import Cause, Floats
 from hetcost.scenario import Scenario
+from hetcost.scenario.checks import SHARES
 from hetcost.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
-_NOT_ASKED = "embodied carbon: no method in this scenario"
+_DERIVED = ("market_op_", "sci_")  # of an earlier evaluation, if not added anew
 
 
 def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
@@ -40,19 +42,22 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     ColumnError
         A column is missing, or holds what is no number.
     AssumptionError
-        The energies were computed under an idle baseline that is not the scenario's.
+        The energies were computed under assumptions that are not the scenario's, or a card that
+        is bought for the service is counted as if it stood idle without it.
     """
     scenario = lookups.checked(scenario)
     require(runs, [*READ, *(f"site_j_per_tok_{basis}" for basis in TOKEN_BASES)], "with_carbon")
-    _check_baseline(runs, scenario)
-    return add_carbon(runs, read(runs, scenario, "with_carbon"))
+    of = Figures(runs, read(runs, scenario, "with_carbon"))
+    _check_energies(runs, of)
+    return add_carbon(runs, of)
 
 
-def add_carbon(runs: pd.DataFrame, known: Read) -> pd.DataFrame:
+def add_carbon(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     """Add what :func:`with_carbon` adds to runs that are read already."""
-    scenario, rates = known.cards.scenario, known.rates
+    scenario, rates = of.scenario, of.known.rates
+    _check_bought(of)
     grid = lookups.intensity(scenario)
-    per_h, emb_columns, causes = _embodied(known)
+    per_h, emb_columns, causes = _embodied(of)
     added: dict[str, Any] = {
         "perspective": scenario.perspective,
         "gco2e_per_kwh": grid.value,
@@ -72,7 +77,8 @@ def add_carbon(runs: pd.DataFrame, known: Read) -> pd.DataFrame:
             added[f"market_op_gco2e_per_mtok_{basis}"] = market
     lacking: list[Cause] = [(bool(grid.missing), grid.missing), *causes]
     added["carbon_note"] = _after(runs, lookups.note(len(runs), lacking))
-    return with_columns(runs, added)
+    stale = [n for n in runs if str(n).startswith(_DERIVED) and n not in added]
+    return with_columns(runs.drop(columns=stale), added)
 
 
 def sci(evaluated: pd.DataFrame, R: str = "request") -> pd.DataFrame:
@@ -102,7 +108,7 @@ def sci(evaluated: pd.DataFrame, R: str = "request") -> pd.DataFrame:
     >>> bool(per_token["sci_gco2e_per_tok_out"].item() > 0)
     True
     """
-    if R not in SCI_UNITS:
+    if not isinstance(R, str) or R not in SCI_UNITS:
         raise unknown_name("R", R, SCI_UNITS)
     rates = {"request": "req_per_s", "tok_out": "out_tok_per_s", "tok_all": "all_tok_per_s"}
     joules, intensity, embodied_h = "site_j_per_tok_out", "gco2e_per_kwh", "emb_gco2e_per_h"
@@ -114,7 +120,7 @@ def sci(evaluated: pd.DataFrame, R: str = "request") -> pd.DataFrame:
         raise AssumptionError(message)
     watts = numbers(evaluated, joules) * numbers(evaluated, "out_tok_per_s")
     served = numbers(evaluated, rates[R]) * SECONDS_PER_HOUR
-    served = np.where(served > 0, served, np.nan)
+    served = np.where((served > 0) & np.isfinite(served), served, np.nan)
     value = carbon.sci_gco2e(
         watts * SECONDS_PER_HOUR / JOULES_PER_KWH,
         numbers(evaluated, intensity),
@@ -132,49 +138,50 @@ def _after(runs: pd.DataFrame, note: Any) -> Any:
     if "energy_note" not in runs or not (before := runs["energy_note"].fillna("")).any():
         return note
     said = pd.Series(note, index=runs.index, dtype="str")
+    said = said.where(said != before, "")
     return before + np.where((before != "") & (said != ""), "; ", "") + said
 
 
-def _embodied(known: Read) -> tuple[Floats, dict[str, Any], list[Cause]]:
+def _embodied(of: Figures) -> tuple[Floats, dict[str, Any], list[Cause]]:
     """Return embodied grams per loaded hour, the columns that state them, and the causes."""
-    cards, n_gpus = known.cards, known.n_gpus
-    scenario = cards.scenario
-    if scenario.embodied_method == "none" and not scenario.embodied_kgco2e:
-        unknown = np.full(len(n_gpus), np.nan)
-        numbers_ = dict.fromkeys(("emb_kgco2e", "emb_share_frac", "emb_gco2e_per_h"), unknown)
-        return unknown, {"emb_method": "none", "emb_boundary": "", **numbers_}, [(True, _NOT_ASKED)]
-    card, host, life, share, assigned, loaded = (
-        cards.find(finder)
-        for finder in (
-            embodied.card_kgco2e,
-            embodied.host_kgco2e,
-            lookups.sited("life_yr"),
-            lambda gpu, assumed: Known(assumed.share_of(gpu)),
-            lambda gpu, assumed: Known(assumed.assigned_of(gpu)),
-            lambda gpu, assumed: Known(assumed.load_of(gpu)),
-        )
-    )
-    total = (card.figures + host.figures) * n_gpus
-    per_h = np.asarray(
-        carbon.emb_gco2e_per_h(total, life.figures, assigned.figures, loaded.figures, share.figures)
-    )
+    per_h = model.emb_gco2e_per_h(of)
     columns = {
-        "emb_method": card.bases,
-        "emb_boundary": scenario.embodied_boundary,
-        "emb_kgco2e": total,
-        "emb_share_frac": share.figures,
+        "emb_method": of.looked_up("card_kgco2e").bases,
+        "emb_boundary": of.scenario.embodied_boundary,
+        "emb_kgco2e": (of["card_kgco2e"] + of["host_kgco2e"]) * of["n_gpus"],
+        "emb_share_frac": of["share_frac"],
         "emb_gco2e_per_h": per_h,
     }
-    return per_h, columns, [card.cause, host.cause, life.cause]
+    needed = ("card_kgco2e", "host_kgco2e", "life_yr", "share_frac")
+    return per_h, columns, [of.looked_up(name).cause for name in needed]
 
 
-def _check_baseline(runs: pd.DataFrame, scenario: Scenario) -> None:
-    if "idle_baseline" not in runs:
+def _check_energies(runs: pd.DataFrame, of: Figures) -> None:
+    """Refuse energies that were computed under other assumptions than the scenario's."""
+    for name in ("idle_baseline", "power_model"):
+        asked = getattr(of.scenario, name)
+        for found in runs[name].dropna().unique() if name in runs else ():
+            if found != asked:
+                message = (
+                    f"with_carbon: the energies count {name}='{found}', the scenario '{asked}' "
+                    f"({of.scenario.perspective}): evaluate both under one"
+                )
+                raise AssumptionError(message)
+    if "load_frac" in runs:
+        given = numbers(runs, "load_frac")
+        if (np.isfinite(given) & (given != of["load_frac"])).any():
+            message = "with_carbon: the energies count another load_frac: evaluate both under one"
+            raise AssumptionError(message)
+
+
+def _check_bought(of: Figures) -> None:
+    """Refuse a card that is bought for the service, but counted as if it stood idle without."""
+    if of.scenario.idle_baseline == "off":
         return
-    for baseline in runs["idle_baseline"].dropna().unique():
-        if baseline != scenario.idle_baseline:
+    for card in of.cards.names:
+        if of.scenario.of("embodied_share_frac", card) in (None, SHARES["new"]):
             message = (
-                f"with_carbon: the energies count idle_baseline='{baseline}', the scenario "
-                f"'{scenario.idle_baseline}' ({scenario.perspective}): evaluate both under one"
+                f"idle_baseline='{of.scenario.idle_baseline}' and a new {card}: a machine that is "
+                "bought for the service would not stand idle; 'off', or 'sunk' with induced_frac"
             )
             raise AssumptionError(message)

@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from hetcost.formulas import energy
-from hetcost.impacts import lookups, power
-from hetcost.impacts.accounting import Read, read, with_columns
-from hetcost.impacts.lookups import Cause, Floats, Known
+from hetcost.impacts import lookups, model, power
+from hetcost.impacts.accounting import read, with_columns
+from hetcost.impacts.figures import Figures
+from hetcost.impacts.lookups import Cause
 from hetcost.scenario import Scenario
-
-Watts = dict[str, Floats]
 
 
 def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
@@ -31,8 +30,8 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
 
     Returns
     -------
-    The same rows with ``power_model power_quality energy_boundary site idle_baseline load_frac
-    gpu_w_load gpu_w_load_lo gpu_w_load_hi site_w_load site_w_idle`` [W],
+    The same rows with ``power_model power_quality energy_boundary site idle_baseline idle_basis
+    load_frac gpu_w_load gpu_w_load_lo gpu_w_load_hi site_w_load site_w_idle`` [W],
     ``{gpu,it,site}_j_per_tok_{out,all}`` [J/tok] and ``energy_note``.
 
     Raises
@@ -40,73 +39,49 @@ def with_energy(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
     ColumnError, UnknownNameError
         As :func:`evaluate`.
     """
-    return add_energy(runs, read(runs, lookups.checked(scenario), "with_energy"))
+    return add_energy(runs, Figures(runs, read(runs, lookups.checked(scenario), "with_energy")))
 
 
-def add_energy(runs: pd.DataFrame, known: Read) -> pd.DataFrame:
+def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     """Add what :func:`with_energy` adds to runs that are read already."""
-    cards, n_gpus, rates, causes = known
-    scenario = cards.scenario
-    drawn = power.boards(runs, cards, n_gpus)
-    idle, host_idle, psu_idle, pue, loaded = (
-        cards.find(finder)
-        for finder in (
-            lookups.idle,
-            lookups.sited("host_w_idle_per_gpu"),
-            lookups.sited("psu_efficiency_frac"),
-            lookups.sited("pue"),
-            lambda gpu, assumed: Known(assumed.load_of(gpu)),
-        )
-    )
-    host, psu = cards.find(power.host_load), cards.find(power.psu_under_load)
-    load = _boundaries(drawn.watts, host.figures * n_gpus, psu.figures, pue.figures)
-    idle_gpu_w = idle.figures * n_gpus
-    rest = _boundaries(idle_gpu_w, host_idle.figures * n_gpus, psu_idle.figures, pue.figures)
-    if scenario.idle_baseline == "in_use":
-        extra = energy.incremental_w(drawn.watts, idle_gpu_w)
-        counted = _boundaries(np.asarray(extra), np.zeros(len(runs)), psu.figures, pue.figures)
-    elif scenario.idle_baseline == "idle":
-        counted = {name: np.asarray(energy.incremental_w(load[name], rest[name])) for name in load}
-    else:
-        # An unknown idle power does not matter where no hour is idle.
-        idling = {name: np.where(loaded.figures == 1, 0.0, rest[name]) for name in rest}
-        counted = {
-            name: np.asarray(energy.charged_w(load[name], idling[name], loaded.figures))
-            for name in load
-        }
-    below_idle = np.logical_or.reduce([np.isnan(watts) for watts in counted.values()])
-    below_idle &= np.isfinite(drawn.watts) & np.isfinite(idle_gpu_w)
-    counted = {name: np.where(below_idle, np.nan, watts) for name, watts in counted.items()}
+    scenario, cards = of.scenario, of.cards
+    off = scenario.idle_baseline == "off"
+    idle_name = "idle_w" if off else "idle_bare_w"
+    load, idle = model.load_w(of), model.idle_w(of, idle_name)
+    counted = model.counted_w(of, scenario.idle_baseline)
+    below_idle = np.zeros(len(runs), dtype=bool)
+    if not off:
+        below_idle = np.logical_or.reduce([load[name] < idle[name] for name in load])
     added: dict[str, Any] = {
         "power_model": scenario.power_model,
-        "power_quality": drawn.quality,
+        "power_quality": of.drawn.quality,
         "energy_boundary": cards.texts([_counted_as_it(card, scenario) for card in cards.names]),
         "site": cards.texts([lookups.site_kind(card, scenario) for card in cards.names]),
         "idle_baseline": scenario.idle_baseline,
-        "load_frac": loaded.figures,
-        "gpu_w_load": drawn.watts,
-        "gpu_w_load_lo": drawn.low,
-        "gpu_w_load_hi": drawn.high,
+        "idle_basis": of.looked_up(idle_name).bases,
+        "load_frac": of["load_frac"],
+        "gpu_w_load": load["gpu"],
+        "gpu_w_load_lo": of.drawn.low_w * of["n_gpus"],
+        "gpu_w_load_hi": of.drawn.high_w * of["n_gpus"],
         "site_w_load": load["site"],
-        "site_w_idle": rest["site"],
+        "site_w_idle": idle["site"],
     }
-    for basis, rate in rates.items():
+    for basis, rate in of.known.rates.items():
         for boundary, watts in counted.items():
-            added[f"{boundary}_j_per_tok_{basis}"] = energy.j_per_tok(watts, rate)
-    needed: list[Cause] = [host.cause, psu.cause, pue.cause]
-    if scenario.idle_baseline != "off":
-        needed += [idle.cause, (below_idle, "no more power under load than idle")]
-    if scenario.idle_baseline == "idle":
-        needed += [host_idle.cause]
-    if (loaded.figures < 1).any():
-        needed += [idle.cause, host_idle.cause]
-    added["energy_note"] = lookups.note(len(runs), [*drawn.causes, *needed, *causes])
+            known = np.where(below_idle, np.nan, watts)
+            added[f"{boundary}_j_per_tok_{basis}"] = energy.j_per_tok(known, rate)
+    needed: list[Cause] = [of.looked_up(name).cause for name in ("host_w_load", "psu_load", "pue")]
+    idling = [
+        of.looked_up(name).cause for name in (idle_name, "host_w_idle", "psu_efficiency_frac")
+    ]
+    if not off:
+        idling = idling if scenario.idle_baseline == "idle" else idling[:1]
+        needed += [*idling, (below_idle, "no more power under load than idle")]
+    elif (part := of["load_frac"] < 1).any():
+        needed += [(part & mask, why) for mask, why in idling]
+    causes = [*of.drawn.causes, *needed, *of.known.causes]
+    added["energy_note"] = lookups.note(len(runs), causes)
     return with_columns(runs, added)
-
-
-def _boundaries(gpu_w: Floats, host_w: Floats, psu: Floats, pue: Floats) -> Watts:
-    it_w = energy.it_w(gpu_w, host_w, psu)
-    return {"gpu": gpu_w, "it": np.asarray(it_w), "site": np.asarray(energy.site_w(it_w, pue))}
 
 
 def _counted_as_it(gpu: str, scenario: Scenario) -> str:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from hetcost import reference
 from hetcost.errors import AssumptionError, UnknownNameError
 from hetcost.formulas.carbon import consumed_gco2e_per_kwh
+from hetcost.reference.tables import CONSUMED_SUFFIX
 from hetcost.scenario import BY_TIER, Scenario
+from hetcost.scenario.checks import ACQUISITIONS, SHARED, SHARES
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -31,11 +33,12 @@ class Known(NamedTuple):
 
 
 class LookedUp(NamedTuple):
-    """A figure for every row: values, bases, and the cause of those that are missing."""
+    """A figure for every row: values, bases, the cause of those that are missing; and by card."""
 
     figures: Floats
     bases: Any
     cause: Cause
+    known: list[Known]
 
 
 Finder = Callable[[str, Scenario], Known]
@@ -47,32 +50,75 @@ def price(gpu: str, scenario: Scenario) -> Known:
         return Known(scenario.usd_per_gpu_h[gpu], GIVEN)
     kind, as_of = scenario.price_class, scenario.price_as_of
     fact = reference.price_fact(gpu, kind, as_of, tables=scenario.tables)
-    wanted = f"{kind} price for {gpu} as of {as_of}"
-    if fact is None:
-        return Known(np.nan, missing=f"no {wanted}")
-    if np.isnan(fact["value"]):
-        bounds = f"{fact['low']:g}-{fact['high']:g} USD/h"
-        missing = f"only a range ({bounds}) is known as {wanted}"
-        return Known(np.nan, missing=missing, facts=(fact,))
-    return Known(fact["value"], f"{kind}, {fact['date']}", facts=(fact,))
+    known = known_by(fact, f"{kind} price for {gpu} as of {as_of}")
+    return known if fact is None else known._replace(basis=f"{kind}, {fact['date']}")
 
 
 def tdp(gpu: str, scenario: Scenario) -> Known:
     """Return the power limit of a board, in W."""
     if gpu in scenario.tdp_w:
         return Known(scenario.tdp_w[gpu], GIVEN)
-    fact = reference.gpu_fact(gpu, "tdp_w", tables=scenario.tables)
-    if fact is None:
-        return Known(np.nan, missing=f"no TDP known for {gpu}")
-    return Known(fact["value"], f"quality {fact['quality']}", facts=(fact,))
+    return known_by(reference.gpu_fact(gpu, "tdp_w", tables=scenario.tables), f"TDP of {gpu}")
 
 
-def idle(gpu: str, scenario: Scenario) -> Known:
-    """Return the power of a board that holds a model and serves nobody, in W."""
-    fact = reference.idle_fact(gpu, tables=scenario.tables)
+def idle(*, bare: bool) -> Finder:
+    """Return a finder of the power of a board that serves nobody, bare or with weights loaded."""
+
+    def find(gpu: str, scenario: Scenario) -> Known:
+        if gpu in scenario.idle_w:
+            return Known(scenario.idle_w[gpu], GIVEN)
+        fact = reference.idle_fact(gpu, bare=bare, tables=scenario.tables)
+        state = "" if fact is None else "bare" if "bare" in fact["quantity"] else "weights loaded"
+        return known_by(fact, f"idle power of {gpu}", state)
+
+    return find
+
+
+def known_by(fact: pd.Series | None, what: str, more: str = "") -> Known:
+    """Return what a fact says, or that none is known, or a range alone."""
     if fact is None:
-        return Known(np.nan, missing=f"no idle power known for {gpu}")
-    return Known(fact["value"], f"quality {fact['quality']}", facts=(fact,))
+        return Known(np.nan, missing=f"no {what} is known")
+    if np.isnan(fact["value"]):
+        bounds = f"{fact['low']:g}-{fact['high']:g} {fact['unit']}"
+        return Known(np.nan, missing=f"only a range ({bounds}) is known as {what}", facts=(fact,))
+    told = f"{more}, quality {fact['quality']}" if more else f"quality {fact['quality']}"
+    return Known(float(fact["value"]), told, facts=(fact,))
+
+
+def load_frac(gpu: str, scenario: Scenario) -> Known:
+    """Return the share of a card's assigned hours that it is loaded."""
+    return _says(scenario.of("load_frac", gpu), 1.0)
+
+
+def assigned_frac(gpu: str, scenario: Scenario) -> Known:
+    """Return the share of a card's life that it is assigned to the service."""
+    return _says(scenario.of("assigned_frac", gpu), 1.0)
+
+
+def share_frac(gpu: str, scenario: Scenario) -> Known:
+    """Return the share of a card's embodied carbon that is charged; of a sunk one, the induced."""
+    share = scenario.of("embodied_share_frac", gpu)
+    if share == SHARED:
+        return assigned_frac(gpu, scenario)
+    if share == SHARES["sunk"]:
+        induced = scenario.of("induced_frac", gpu)
+        missing = "" if induced is not None else f"induced_frac is not given for {gpu}"
+        return Known(np.nan if induced is None else induced, GIVEN, missing)
+    return _says(share, SHARES["new"])
+
+
+def way(gpu: str, scenario: Scenario) -> str:
+    """Return how a card is had."""
+    return str(scenario.of("acquisition", gpu) or ACQUISITIONS[0])
+
+
+def fee_frac(gpu: str, scenario: Scenario) -> Known:
+    """Return the share that a platform keeps."""
+    return _says(scenario.of("platform_fee_frac", gpu), 0.0)
+
+
+def _says(value: float | None, default: float) -> Known:
+    return Known(default if value is None else float(value), GIVEN)
 
 
 def site_kind(gpu: str, scenario: Scenario) -> str:
@@ -94,9 +140,7 @@ def sited(quantity: str) -> Finder:
         kind = site_kind(gpu, scenario)
         year = scenario.grid_year if quantity == "pue" else None
         fact = reference.site_fact(kind, quantity, year, tables=scenario.tables)
-        if fact is None:
-            return Known(np.nan, missing=f"no {quantity} known of a site of kind {kind}")
-        return Known(fact["value"], f"{kind}, quality {fact['quality']}", facts=(fact,))
+        return known_by(fact, f"{quantity} of a site of kind {kind}", kind)
 
     return find
 
@@ -109,17 +153,15 @@ def intensity(scenario: Scenario) -> Known:
             return Known(scenario.marginal_gco2e_per_kwh, f"marginal, {GIVEN}")
         proxy = "average as proxy of marginal; "
     if scenario.gco2e_per_kwh is not None:
-        if scenario.td_loss_frac:
-            return _with_loss(scenario.gco2e_per_kwh, f"{proxy}{GIVEN}", scenario, ())
         return Known(scenario.gco2e_per_kwh, f"{proxy}{GIVEN}")
-    zone, year, method = str(scenario.grid_zone), int(scenario.grid_year or 0), scenario.grid_method
+    zone, year, method = str(scenario.grid_zone), scenario.grid_year, scenario.grid_method
     fact = reference.grid_fact(zone, year, tables=scenario.tables, method=method)
     if fact is None:  # the tables changed under the scenario
         return Known(np.nan, missing=f"no {method} carbon intensity of {zone} in {year}")
     word = "life-cycle" if method == "lifecycle" else method
     basis = f"{proxy}{zone} {year}, {word}, quality {fact['quality']}"
-    if "consumption" in fact["quantity"]:
-        return Known(fact["value"], f"{basis}, as consumed", facts=(fact,))
+    if fact["quantity"].endswith(CONSUMED_SUFFIX):
+        return Known(fact["value"], f"{basis}, as consumed: losses are in it", facts=(fact,))
     return _with_loss(fact["value"], basis, scenario, (fact,))
 
 
@@ -146,7 +188,7 @@ class Cards:
             reasons = np.array([entry.missing for entry in entries], dtype=object)
             lacking = np.array([bool(entry.missing) for entry in entries])
             cause = (lacking[self.codes], reasons[self.codes])
-        return LookedUp(values[self.codes], bases, cause)
+        return LookedUp(values[self.codes], bases, cause, known)
 
     def texts(self, words: list[str]) -> Any:
         """Lay out by row a text by card; "" where a row names none."""
@@ -198,8 +240,9 @@ def _with_loss(
     loss, whose = scenario.td_loss_frac, GIVEN
     if loss is None:
         fact = reference.td_loss_fact(str(scenario.grid_zone), tables=scenario.tables)
-        if fact is None:
-            return Known(np.nan, missing="no loss of transmission and distribution is known")
-        loss, whose, facts = fact["value"], f"quality {fact['quality']}", (*facts, fact)
+        known = known_by(fact, "loss of transmission and distribution")
+        if known.missing:
+            return known
+        loss, whose, facts = known.value, known.basis, (*facts, *known.facts)
     value = float(np.asarray(consumed_gco2e_per_kwh(generated, loss)))
     return Known(value, f"{basis}; T&D loss {loss:.1%}, {whose}" if loss else basis, facts=facts)

@@ -12,9 +12,18 @@ import calendar
 import pandas as pd
 
 from hetcost.errors import ReferenceDataError
-from hetcost.reference.grids import grid_fact, grid_facts, grid_profile, grids, td_loss_fact
+from hetcost.reference.grids import (
+    ANY_ZONE,
+    grid_fact,
+    grid_facts,
+    grid_profile,
+    grid_years,
+    grids,
+    td_loss_fact,
+)
 from hetcost.reference.hardware import (
     act_fact,
+    capex_of_site,
     embodied,
     embodied_fact,
     end_of_life_fact,
@@ -33,12 +42,16 @@ from hetcost.reference.tables import (
     best,
     facts,
     first_fact,
+    rows_on,
     with_number,
 )
 
 __all__ = [
     "act_fact",
     "best",
+    "capex_fact",
+    "capex_of_site",
+    "electricity_fact",
     "embodied",
     "embodied_fact",
     "end_of_life_fact",
@@ -49,6 +62,7 @@ __all__ = [
     "grid_fact",
     "grid_facts",
     "grid_profile",
+    "grid_years",
     "grids",
     "idle_fact",
     "last_day",
@@ -148,9 +162,33 @@ def price_fact(
     A date of a month or a year counts as that period's last day. ``value`` is a float, NaN
     where only ``low`` and ``high`` are known. None where there is no such row.
     """
-    rows = facts("prices", tables)
-    wanted = (rows["entity"] == gpu) & (rows["quantity"] == f"{price_class}{PRICE_SUFFIX}")
-    rows = rows[wanted & (rows["quality"] != "X")]
+    rows = rows_on("prices", gpu, tables)
+    return _newest(rows[rows["quantity"] == f"{price_class}{PRICE_SUFFIX}"], as_of)
+
+
+def capex_fact(gpu: str, as_of: str, *, tables: Tables = None) -> pd.Series | None:
+    """Return the newest row on a card's purchase price that is not later than a date."""
+    rows = rows_on("capex", gpu, tables)
+    return _newest(rows[rows["quantity"] == "capex_usd"], as_of)
+
+
+def electricity_fact(zone: str | None, *, home: bool, tables: Tables = None) -> pd.Series | None:
+    """Return the row on the price of a kilowatt-hour: the zone's, or any zone's.
+
+    At home the residential price is taken, elsewhere the industrial, commercial or business
+    one. [USD/kWh]
+    """
+    sectors = ("residential",) if home else ("industrial", "commercial", "business")
+    for entity in (zone, ANY_ZONE):
+        for sector in sectors:
+            fact = first_fact("electricity", str(entity), f"{sector}_usd_per_kwh", tables)
+            if fact is not None:
+                return fact
+    return None
+
+
+def _newest(rows: pd.DataFrame, as_of: str) -> pd.Series | None:
+    rows = rows[rows["quality"] != "X"]
     ends = rows["date"].map(last_day)
     rows, ends = rows[ends <= last_day(as_of)], ends[ends <= last_day(as_of)]
     if rows.empty:

@@ -24,6 +24,7 @@ from hetcost.reference.tables import (
 )
 
 ANY_ZONE = "any zone"
+_ZONE_YEAR = ["entity", "date"]
 
 
 def grids(tables: Tables = None, *, method: str = "lifecycle") -> pd.DataFrame:
@@ -59,10 +60,16 @@ def _of_method(rows: pd.DataFrame, method: str) -> pd.DataFrame:
     if method not in GRID_METHODS:
         raise unknown_name("method", method, GRID_METHODS)
     found = [
-        best(rows[rows["quantity"] == f"{method}{suffix}"], ("entity", "date"))
+        best(rows[(rows["quantity"] == f"{method}{suffix}") & (rows["value"] != "")], _ZONE_YEAR)
         for suffix in (GRID_SUFFIX, CONSUMED_SUFFIX)
     ]
-    return pd.concat(found).drop_duplicates(["entity", "date"]).sort_index()
+    return pd.concat(found).drop_duplicates(_ZONE_YEAR).sort_index()
+
+
+def grid_years(zone: str, *, tables: Tables = None, method: str = "lifecycle") -> list[int]:
+    """Return the years of which a zone's carbon intensity is known."""
+    rows = _of_method(rows_on("grids", zone, tables), method)
+    return sorted(int(year) for year in rows["date"])
 
 
 def grid_fact(

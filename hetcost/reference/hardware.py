@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from hetcost.errors import ReferenceDataError
 from hetcost.reference.tables import (
     EMBODIED_BOUNDARIES,
     EMBODIED_METHODS,
@@ -44,12 +45,14 @@ def load_facts(entity: str, prefix: str = LOAD_W, *, tables: Tables = None) -> p
     rows = best(rows[rows["quantity"].str.startswith(prefix)])
     at = rows["quantity"].str.removeprefix(prefix).astype(float)
     value = pd.to_numeric(rows["value"].where(rows["value"] != ""))
-    return rows.assign(at_concurrency=at, value=value).sort_values("at_concurrency")
+    points = rows.assign(at_concurrency=at, value=value).dropna(subset=["value"])
+    return points.sort_values("at_concurrency")
 
 
-def idle_fact(gpu: str, *, tables: Tables = None) -> pd.Series | None:
-    """Return the row on a card's idle power: with weights loaded, else bare."""
-    for quantity in ("idle_loaded_w", "idle_bare_w"):
+def idle_fact(gpu: str, *, bare: bool, tables: Tables = None) -> pd.Series | None:
+    """Return the row on a card's idle power, bare or with weights loaded; the other if unknown."""
+    order = ("idle_bare_w", "idle_loaded_w") if bare else ("idle_loaded_w", "idle_bare_w")
+    for quantity in order:
         fact = power_fact(gpu, quantity, tables=tables)
         if fact is not None and pd.notna(fact["value"]):
             return fact
@@ -84,6 +87,11 @@ def site_fact(
         rows = rows[years == years[years <= year].max()]
     rows = best(rows)
     return None if rows.empty else with_number(rows.iloc[0])
+
+
+def capex_of_site(site: str, quantity: str, *, tables: Tables = None) -> pd.Series | None:
+    """Return the best-sourced row on what owning costs at a kind of site."""
+    return first_fact("capex", site, quantity, tables)
 
 
 def embodied(tables: Tables = None) -> pd.DataFrame:
@@ -122,7 +130,9 @@ def embodied_fact(
 def end_of_life_fact(*, tables: Tables = None) -> pd.Series:
     """Return the row on what transport and end of life add: a ratio to cradle to gate."""
     fact = first_fact("embodied", _ANY_CARD, "end_of_life_per_gate", tables)
-    assert fact is not None  # the bundled table states it
+    if fact is None or not fact["value"] >= 1:
+        message = f"embodied.csv: no usable end_of_life_per_gate of '{_ANY_CARD}'"
+        raise ReferenceDataError(message)
     return fact
 
 

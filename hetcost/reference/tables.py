@@ -38,7 +38,6 @@ EMBODIED_METHODS = ("inventory", "manufacturer", "boavizta", "parametric", "lite
 EMBODIED_BOUNDARIES = ("gate", "end_of_life", "host")
 EMBODIED_SUFFIX = "_kgco2e"
 LOAD_W, LOAD_FRAC = "load_w_at_", "load_frac_at_"
-CONCURRENCIES = (1, 5, 8, 17, 22, 90, 300, 700)  # at which boards were measured
 HOURS = tuple(range(24))
 PROFILE_HOUR = "lifecycle_rel_h"
 
@@ -72,8 +71,6 @@ UNITS: dict[str, dict[str, str]] = {
     "power": {
         "idle_bare_w": "W",
         "idle_loaded_w": "W",
-        **{f"{LOAD_W}{requests}": "W" for requests in CONCURRENCIES},
-        **{f"{LOAD_FRAC}{requests}": "1" for requests in CONCURRENCIES},
         "load_frac": "1",
         "watts_of": "text",
     },
@@ -135,6 +132,11 @@ UNITS: dict[str, dict[str, str]] = {
         for currency in ("usd", "eur", "gbp", "cad")
     },
 }
+# Quantities with a number in their name, by table: what they look like, and their unit.
+PATTERNS = {"power": {rf"{LOAD_W}[1-9]\d*": "W", rf"{LOAD_FRAC}[1-9]\d*": "1"}}
+# What a value must be besides 0 or more: a fraction is at most 1 in any case.
+_AT_LEAST_ONE = ("pue", "end_of_life_per_gate")
+_ABOVE_ZERO = ("tdp_w", "psu_efficiency_frac", "life_yr", "yield_frac", "avail_frac", "die_mm2")
 OURS = "hetcost"
 PROVENANCE = ["source", "url", "licence", "quality", "note", "origin"]
 
@@ -242,7 +244,8 @@ def first_fact(table: str, entity: str, quantity: str, tables: Tables = None) ->
 
     ``value`` is a float (NaN where only bounds are known), or text where the unit is ``text``.
     """
-    return _first(_files(table, tables), entity, quantity)
+    fact = _first(_files(table, tables), entity, quantity)
+    return None if fact is None else fact.copy()
 
 
 @lru_cache(maxsize=4096)
@@ -257,6 +260,14 @@ def with_number(row: pd.Series) -> pd.Series:
     if row["unit"] == "text":
         return row
     return pd.Series({**row.to_dict(), "value": float(row["value"] or "nan")})
+
+
+def _unit(table: str, quantity: str) -> str | None:
+    """Return the unit of a quantity of a table; None if it has no such quantity."""
+    for pattern, unit in PATTERNS.get(table, {}).items():
+        if re.fullmatch(pattern, quantity):
+            return unit
+    return UNITS[table].get(quantity)
 
 
 def _own_table(folder: Path, table: str) -> Path | None:
@@ -311,8 +322,10 @@ def _check(frame: pd.DataFrame, table: str, file: str) -> None:
 
     for name in ("entity", "source", "url", "date", "licence"):
         refuse(frame[name].str.strip() == "", f"'{name}' is empty")
-    refuse(~frame["quantity"].isin(list(units)), f"quantity is none of {listing(units)}")
-    refuse(frame["unit"] != frame["quantity"].map(units), f"unit is not as in {units}")
+    names = {name: _unit(table, name) for name in frame["quantity"].unique()}
+    known = [*units, *(pattern for pattern in PATTERNS.get(table, {}))]
+    refuse(frame["quantity"].map(names).isna(), f"quantity is none of {listing(known)}")
+    refuse(frame["unit"] != frame["quantity"].map(names), f"unit is not as in {units}")
     refuse(~frame["quality"].isin(list(QUALITIES)), f"quality is none of {', '.join(QUALITIES)}")
     dated = frame["date"].map(lambda date: _DATE.fullmatch(date) is not None)
     timeless = (frame["date"] == "undated") & (table not in _DATED)
@@ -329,6 +342,11 @@ def _check(frame: pd.DataFrame, table: str, file: str) -> None:
         pd.to_numeric(frame[bound].where(~text), errors="coerce")
         for bound in ("value", "low", "high")
     )
+    fraction = frame["quantity"].str.endswith("_frac") | frame["quantity"].str.contains("_frac_at_")
+    refuse(fraction & (value > 1), "a fraction is at most 1")
+    refuse(frame["quantity"].isin(_AT_LEAST_ONE) & (value < 1), "it is at least 1")
+    positive = frame["quantity"].isin(_ABOVE_ZERO) | frame["quantity"].str.startswith("load_")
+    refuse(positive & (value <= 0), "it is above 0")
     refuse((low > value) | (value > high) | (low > high), "low <= value <= high does not hold")
     unstated = (frame["value"] == "") & ((frame["low"] == "") | (frame["high"] == ""))
     refuse(unstated, "neither a value nor both bounds are given")

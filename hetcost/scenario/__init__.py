@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from hetcost.errors import AssumptionError, listing, unknown_name
-from hetcost.reference import grids, price_classes, site_kinds, study_tdp_w, zone_code
+from hetcost.reference import grid_years, price_classes, site_kinds, study_tdp_w, zone_code
 from hetcost.scenario import checks
 from hetcost.scenario.checks import Fixed
 from hetcost.scenario.perspective import check_perspective
@@ -31,7 +31,7 @@ BY_TIER = "by_tier"
 ByCard: TypeAlias = Mapping[str, float]
 OneOrByCard: TypeAlias = float | Mapping[str, float]
 
-_ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "grid_year": "gco2e_per_kwh"}
+_ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "td_loss_frac": "gco2e_per_kwh"}
 
 
 class Scenario(BaseModel):
@@ -47,13 +47,34 @@ class Scenario(BaseModel):
         ``marketplace``.
     price_as_of : Date, month or year; the newest price not later than it is taken.
     usd_per_gpu_h : Own prices by card, instead of the table's. [USD per GPU and hour]
+    acquisition : How hardware is had, by card: ``rent`` (by the hour), ``spot`` (rented, and taken
+        away now and then), ``own`` (bought for the service), ``idle`` (a machine that is there and
+        idle otherwise: electricity above idle, and wear).
+    interrupts_per_h, restart_h, lost_h : Own figures on interruptions of spot, by card. [1/h], [h]
+    capex_usd : Own purchase prices by card. [USD]
+    host_capex_usd_per_gpu : Own price of the host per card, by card. [USD]
+    install_frac : Own cost of installation as a share of the price, by card. [1]
+    residual_frac, value_decay_frac : Own residual value at the end of the life, as a share of the
+        price, or the share of its value that hardware loses a year; by card, one of them. [1]
+    discount_frac, discount_basis, inflation_frac : Own discount rate a year, by card; ``real``, or
+        ``nominal`` with the inflation that makes it real. [1]
+    upkeep_frac, failure_frac : Own upkeep, and cards that fail and are bought anew, a year and as
+        a share of the price, by card. [1]
+    spares_frac : Own share of spare hardware, by card. [1]
+    colo_usd_per_kw_month : Own price of space per kilowatt of IT power, by card. [USD/kW/month]
+    usd_per_kwh : Own price of electricity, by card. [USD/kWh]
+    avail_frac : Own share of the year that owned hardware works, by card. [1]
+    platform_fee_frac : Share of the user's price that a platform keeps of what is owned. [1]
+    wear_frac : Own share of the price that a year of use wears off an idle machine, by card. [1]
+    hours_per_day, churn_frac : Own hours a day that an idle machine is offered, and extra machines
+        for those that leave, by card. [h], [1]
     perspective : ``attributional`` (average grid, a share of what exists, idle hours charged) or
         ``consequential`` (what serving changes: marginal grid, watts above the alternative,
         purchases it causes). They are not mixed.
     grid_zone : Country (alpha-2, alpha-3 or name) or ``EU27``, whose electricity is used.
     grid_year : Calendar year of the grid's carbon intensity, and of the site's PUE.
     grid_method : ``lifecycle`` or ``direct`` emissions of power plants; of an own intensity too.
-    gco2e_per_kwh : Own average intensity at the socket, instead of zone and year. [gCO2e/kWh]
+    gco2e_per_kwh : Own average intensity at the socket, instead of a zone's. [gCO2e/kWh]
     marginal_gco2e_per_kwh : Own marginal intensity at the socket, for the consequential
         perspective; without it the average stands in, and the result says so. [gCO2e/kWh]
     market_gco2e_per_kwh : Intensity of contracted electricity; adds a market-based column beside
@@ -61,7 +82,8 @@ class Scenario(BaseModel):
     td_loss_frac : Own share lost between power plant and socket, instead of the table's. [1]
     power_model : Rung of the power ladder: ``measured`` (the run's own log), ``load`` (watts by
         concurrency), ``nameplate`` (each board draws its TDP), ``all_in`` (provisioned power).
-    tdp_w : Own power limit by card, instead of the table's TDP. [W]
+    tdp_w, idle_w : Own power limit and idle power by card, instead of the table's. An own idle
+        power stands for the card with weights loaded and bare. [W]
     site : Kind of site: ``datacentre``, ``hyperscale``, ``home``; ``by_tier`` puts consumer cards
         at home and all others in a datacentre. One for all, or by card.
     host_w_load_per_gpu, host_w_idle_per_gpu : Own power of the host per card, by card. [W]
@@ -108,9 +130,31 @@ class Scenario(BaseModel):
     price_class: str = "alternative"
     price_as_of: str = "2025-05"
     usd_per_gpu_h: ByCard = Fixed()
+    acquisition: str | Mapping[str, str] = "rent"
+    interrupts_per_h: OneOrByCard | None = None
+    restart_h: OneOrByCard | None = None
+    lost_h: OneOrByCard | None = None
+    capex_usd: ByCard = Fixed()
+    host_capex_usd_per_gpu: OneOrByCard | None = None
+    install_frac: OneOrByCard | None = None
+    residual_frac: OneOrByCard | None = None
+    value_decay_frac: OneOrByCard | None = None
+    discount_frac: OneOrByCard | None = None
+    discount_basis: Literal["real", "nominal"] = "real"
+    inflation_frac: float | None = None
+    upkeep_frac: OneOrByCard | None = None
+    failure_frac: OneOrByCard | None = None
+    spares_frac: OneOrByCard | None = None
+    colo_usd_per_kw_month: OneOrByCard | None = None
+    usd_per_kwh: OneOrByCard | None = None
+    avail_frac: OneOrByCard | None = None
+    platform_fee_frac: OneOrByCard | None = None
+    wear_frac: OneOrByCard | None = None
+    hours_per_day: OneOrByCard | None = None
+    churn_frac: OneOrByCard | None = None
     perspective: Literal["attributional", "consequential"] = "attributional"
     grid_zone: str | None = "EU27"
-    grid_year: int | None = 2023
+    grid_year: int = 2023
     grid_method: Literal["lifecycle", "direct"] = "lifecycle"
     gco2e_per_kwh: float | None = None
     marginal_gco2e_per_kwh: float | None = None
@@ -118,6 +162,7 @@ class Scenario(BaseModel):
     td_loss_frac: float | None = None
     power_model: Literal["measured", "load", "nameplate", "all_in"] = "load"
     tdp_w: ByCard = Fixed()
+    idle_w: ByCard = Fixed()
     site: str | Mapping[str, str] = BY_TIER
     host_w_load_per_gpu: OneOrByCard | None = None
     host_w_idle_per_gpu: OneOrByCard | None = None
@@ -146,27 +191,16 @@ class Scenario(BaseModel):
         value = getattr(self, field)
         return value.get(gpu) if isinstance(value, Mapping) else value
 
-    def share_of(self, gpu: str) -> float:
-        """Return the share of a card's embodied carbon that is charged."""
-        share = self.of("embodied_share_frac", gpu)
-        if share == checks.SHARED:
-            return self.assigned_of(gpu)
-        if share == 0:
-            return float(self.of("induced_frac", gpu) or 0)
-        return 1.0 if share is None else float(share)
-
-    def assigned_of(self, gpu: str) -> float:
-        """Return the share of a card's life that it is assigned to the service."""
-        return float(self.of("assigned_frac", gpu) or 1)
-
-    def load_of(self, gpu: str) -> float:
-        """Return the share of a card's assigned hours that it is loaded."""
-        return float(self.of("load_frac", gpu) or 1)
+    def __repr_args__(self) -> Any:
+        """Show what differs from the default scenario."""
+        for name, field in type(self).model_fields.items():
+            if (value := getattr(self, name)) != field.default:
+                yield name, value
 
     def but(self, /, **changes: Any) -> Self:
         """Return a scenario with some fields changed, validated anew.
 
-        A zone or year replaces an own intensity and the other way round.
+        A zone replaces an own intensity and the other way round; so does a loss on the way.
         """
         fields = {name: getattr(self, name) for name in self.model_fields_set}
         for name in (name for name, value in changes.items() if value is not None):
@@ -247,26 +281,25 @@ class Scenario(BaseModel):
             raise AssumptionError(message)
         return value
 
-    @field_validator("site")
+    @field_validator("site", "acquisition")
     @classmethod
-    def _known_site(cls, value: str | Mapping[str, str], info: ValidationInfo) -> Any:
-        kinds = [BY_TIER, *site_kinds(info.data.get("tables"))]
+    def _known_kind(cls, value: str | Mapping[str, str], info: ValidationInfo) -> Any:
+        tables = info.data.get("tables")
+        sites = info.field_name == "site"
+        kinds = [BY_TIER, *site_kinds(tables)] if sites else checks.ACQUISITIONS
+        return checks.one_of_or_by_card(str(info.field_name), value, kinds, tables)
 
-        def check(field: str, kind: str) -> str:
-            if kind not in kinds:
-                raise unknown_name(field, kind, kinds)
-            return kind
-
-        if isinstance(value, Mapping):
-            return checks.by_card("site", value, info.data.get("tables"), check)
-        return check("site", value)
+    @field_validator(*checks.NUMBERS, mode="before")
+    @classmethod
+    def _named(cls, value: Any, info: ValidationInfo) -> Any:
+        return checks.named(str(info.field_name), value, by_card_only=_by_card_only(info))
 
     @field_validator(*checks.NUMBERS)
     @classmethod
     def _valid_numbers(cls, value: Any, info: ValidationInfo) -> Any:
         return checks.number_or_by_card(str(info.field_name), value, info.data.get("tables"))
 
-    @field_validator("embodied_share_frac", mode="before")
+    @field_validator("embodied_share_frac", mode="plain")
     @classmethod
     def _share(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, Mapping):
@@ -277,28 +310,33 @@ class Scenario(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _one_source_of_intensity(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        own = [n for n in ("gco2e_per_kwh", "marginal_gco2e_per_kwh") if fields.get(n) is not None]
+        if own and fields.get("td_loss_frac"):
+            message = (
+                f"{own[0]}={fields[own[0]]!r} and td_loss_frac={fields['td_loss_frac']!r} exclude "
+                "each other: an own intensity is at the socket, losses are in it"
+            )
+            raise AssumptionError(message)
         if fields.get("gco2e_per_kwh") is None:
             if fields.get("grid_zone", "") is None:
                 message = "grid_zone=None: give a zone, or gco2e_per_kwh instead"
                 raise AssumptionError(message)
-            return {k: v for k, v in fields.items() if v is not None or k != "grid_year"}
-        given = [name for name in _ALTERNATIVES if fields.get(name) is not None]
-        if given:
+            return fields
+        if fields.get("grid_zone") is not None:
             message = (
                 f"gco2e_per_kwh={fields['gco2e_per_kwh']!r} and "
-                f"{given[0]}={fields[given[0]]!r} exclude each other: give one"
+                f"grid_zone={fields['grid_zone']!r} exclude each other: give one"
             )
             raise AssumptionError(message)
-        return {**fields, **dict.fromkeys(_ALTERNATIVES)}
+        return {**fields, "grid_zone": None}
 
     @model_validator(mode="after")
     def _known_intensity(self) -> Self:
         if self.grid_zone is None:
             return self
         zone = zone_code(self.grid_zone, tables=self.tables)
-        known = grids(self.tables, method=self.grid_method).query("zone == @zone")
-        years = known["year"].sort_values()
-        if self.grid_year not in set(years):
+        years = grid_years(zone, tables=self.tables, method=self.grid_method)
+        if self.grid_year not in years:
             choices = listing(years) or f"none: the table has no {self.grid_method} figure of it"
             message = (
                 f"grid_year={self.grid_year}: no {self.grid_method} carbon intensity of {zone} "
@@ -313,6 +351,15 @@ class Scenario(BaseModel):
     def _one_perspective(self) -> Self:
         check_perspective(self)
         return self
+
+    @model_validator(mode="after")
+    def _one_finance(self) -> Self:
+        checks.check_finance(self)
+        return self
+
+
+def _by_card_only(info: ValidationInfo) -> bool:
+    return Scenario.model_fields[str(info.field_name)].annotation == ByCard
 
 
 def _clashing(name: str) -> list[str]:

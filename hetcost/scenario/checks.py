@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -18,7 +18,9 @@ from hetcost.errors import (
     unknown_name,
 )
 from hetcost.reference import gpu_name, last_day
+from hetcost.units import HOURS_PER_DAY
 
+ACQUISITIONS = ("rent", "spot", "own", "idle")
 SHARES = {"new": 1.0, "sunk": 0.0}
 SHARED = "shared"
 
@@ -50,11 +52,32 @@ NUMBERS: dict[str, Valid] = {
     "marginal_gco2e_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more gCO2e/kWh"),
     "market_gco2e_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more gCO2e/kWh"),
     "td_loss_frac": BELOW_ONE,
-    "embodied_kgco2e": NOT_NEGATIVE,
+    "embodied_kgco2e": Valid(POSITIVE.fits, "kgCO2e above 0"),
     "host_kgco2e_per_gpu": NOT_NEGATIVE,
     "life_yr": Valid(POSITIVE.fits, "years above 0"),
     "assigned_frac": POSITIVE_FRACTION,
     "induced_frac": FRACTION,
+    "idle_w": Valid(POSITIVE.fits, "watts above 0"),
+    "interrupts_per_h": NOT_NEGATIVE,
+    "restart_h": NOT_NEGATIVE,
+    "lost_h": NOT_NEGATIVE,
+    "capex_usd": Valid(NOT_NEGATIVE.fits, "0 or more USD"),
+    "host_capex_usd_per_gpu": Valid(NOT_NEGATIVE.fits, "0 or more USD"),
+    "install_frac": NOT_NEGATIVE,
+    "residual_frac": FRACTION,
+    "value_decay_frac": FRACTION,
+    "discount_frac": Valid(NOT_NEGATIVE.fits, "0 or more a year"),
+    "inflation_frac": Valid(NOT_NEGATIVE.fits, "0 or more a year"),
+    "upkeep_frac": NOT_NEGATIVE,
+    "failure_frac": NOT_NEGATIVE,
+    "spares_frac": NOT_NEGATIVE,
+    "colo_usd_per_kw_month": NOT_NEGATIVE,
+    "usd_per_kwh": Valid(NOT_NEGATIVE.fits, "0 or more USD/kWh"),
+    "avail_frac": POSITIVE_FRACTION,
+    "platform_fee_frac": BELOW_ONE,
+    "wear_frac": FRACTION,
+    "hours_per_day": Valid(lambda x: 0 < x <= HOURS_PER_DAY, "above 0, at most 24"),
+    "churn_frac": NOT_NEGATIVE,
 }
 
 
@@ -73,6 +96,24 @@ class Fixed(dict[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:  # noqa: D105
         return Fixed, (dict(self),)
+
+
+def named(field: str, value: Any, *, by_card_only: bool) -> Any:
+    """Return a mapping with text as keys and numbers; another value is refused where told."""
+    if isinstance(value, Mapping):
+        return {str(card): _as_number(f"{field}[{str(card)!r}]", x) for card, x in value.items()}
+    if by_card_only:
+        message = f"{field}={value!r}: a mapping by card belongs here, such as {{'RTX 4090': 1}}"
+        raise AssumptionError(message)
+    return value
+
+
+def _as_number(field: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        message = f"{field}={value!r}: a number belongs here"
+        raise AssumptionError(message) from None
 
 
 def number_or_by_card(field: str, value: Any, tables: str | None) -> Any:
@@ -107,12 +148,37 @@ def by_card(
     return Fixed(out)
 
 
+def one_of_or_by_card(field: str, value: Any, choices: Sequence[str], tables: str | None) -> Any:
+    """Check a name, or names by card, against the valid ones."""
+
+    def check(where: str, name: Any) -> str:
+        if name not in choices:
+            raise unknown_name(where, name, choices)
+        return str(name)
+
+    if isinstance(value, Mapping):
+        return by_card(field, value, tables, check)
+    return check(field, value)
+
+
+def check_finance(scenario: Any) -> None:
+    """Refuse two kinds of residual value, and a nominal rate without its inflation."""
+    if scenario.residual_frac is not None and scenario.value_decay_frac is not None:
+        message = "residual_frac and value_decay_frac exclude each other: give one"
+        raise AssumptionError(message)
+    nominal = scenario.discount_basis == "nominal"
+    if nominal and (scenario.discount_frac is None or scenario.inflation_frac is None):
+        message = "discount_basis='nominal': give discount_frac and inflation_frac as well"
+        raise AssumptionError(message)
+    if not nominal and scenario.inflation_frac is not None:
+        message = "inflation_frac belongs to discount_basis='nominal'"
+        raise AssumptionError(message)
+
+
 def share(field: str, value: Any) -> float | str:
     """Check a share of embodied carbon: a preset or a fraction."""
-    if value in SHARES:
-        return SHARES[value]
-    if value == SHARED:
-        return SHARED
+    if isinstance(value, str) and value in (*SHARES, SHARED):
+        return SHARES.get(value, SHARED)
     try:
         return number(field, float(value), FRACTION)
     except (TypeError, ValueError) as error:
@@ -146,8 +212,7 @@ def translated(error: ValidationError, model: type[BaseModel]) -> HetcostError:
     if first["type"] == "literal_error":
         choices = get_args(model.model_fields[field].annotation)
         return unknown_name(field, value, choices)
-    by_card_only = any(step == "dict[str,float]" for step in first["loc"])
-    if len(first["loc"]) > 1 and isinstance(value, str) and not by_card_only:
-        inner = first["loc"][-1]
-        field = field if inner == "float" else f"{field}[{inner!r}]"
+    inner = [str(step) for step in first["loc"][1:]]
+    if inner and inner[-1] != "float" and "[" not in inner[-1]:
+        field = f"{field}[{inner[-1]!r}]"
     return AssumptionError(f"{field}={value!r}: {first['msg'].lower()}")

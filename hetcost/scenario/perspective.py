@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hetcost.errors import AssumptionError
+from hetcost.errors import AssumptionError, listing
 from hetcost.scenario.checks import SHARES
 
 if TYPE_CHECKING:
@@ -47,21 +47,35 @@ def _consequential(scenario: Scenario) -> None:
     for share in _values(scenario.embodied_share_frac):
         if share not in (_NEW, _SUNK):
             _refuse(scenario, "embodied_share_frac", "a purchase is caused ('new') or not ('sunk')")
-    if scenario.induced_frac is None and _SUNK in _values(scenario.embodied_share_frac):
+    if _NEW in _values(scenario.embodied_share_frac) and scenario.idle_baseline != "off":
+        told = "a machine that is bought for the service would not stand idle: 'off', or 'sunk'"
+        _refuse(scenario, "idle_baseline", told)
+    _induced(scenario)
+
+
+def _induced(scenario: Scenario) -> None:
+    """Every sunk card needs its induced share, and no other card has one."""
+    shares, induced = scenario.embodied_share_frac, scenario.induced_frac
+    if _SUNK not in _values(shares):
+        if induced is not None:
+            _refuse(scenario, "induced_frac", "it belongs to a 'sunk' card")
+        return
+    if induced is None:
         message = (
             "induced_frac: a sunk card is not free; state the share of its embodied carbon that "
             "replacement and wear cause again, 0 to 1"
         )
         raise AssumptionError(message)
-    if scenario.induced_frac is not None and _SUNK not in _values(scenario.embodied_share_frac):
-        _refuse(scenario, "induced_frac", "it belongs to a 'sunk' card")
-    if isinstance(scenario.induced_frac, Mapping) and isinstance(
-        scenario.embodied_share_frac, Mapping
-    ):
-        sunk = {gpu for gpu, share in scenario.embodied_share_frac.items() if share == _SUNK}
-        if missing := sunk - set(scenario.induced_frac):
-            message = f"induced_frac: say it of the sunk card '{min(missing)}' too"
-            raise AssumptionError(message)
+    if not isinstance(induced, Mapping):
+        return
+    if not isinstance(shares, Mapping):
+        message = "induced_frac: every card is 'sunk', so give one number for all"
+        raise AssumptionError(message)
+    sunk = {gpu for gpu, share in shares.items() if share == _SUNK}
+    if sunk != set(induced):
+        odd = min(sunk ^ set(induced))
+        message = f"induced_frac: the sunk cards are {listing(sorted(sunk))}; see '{odd}'"
+        raise AssumptionError(message)
 
 
 def _values(field: Any) -> list[float | str]:

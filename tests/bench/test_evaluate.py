@@ -43,12 +43,11 @@ def _looked_up(names):
             reference.site_fact(site.get(g, "datacentre"), quantity, year)["value"] for g in names
         ]
 
-    limits = {g: lookups.tdp(g, SCENARIO) for g in names}
     return {
         "price": [reference.price_fact(g, "alternative", "2025-05")["value"] for g in names],
-        "limit": [limits[g].value for g in names],
-        "curve": [power.curve(g, limits[g], SCENARIO) for g in names],
-        "idle": [reference.idle_fact(g)["value"] for g in names],
+        "limit": [lookups.tdp(g, SCENARIO).value for g in names],
+        "curve": [power.curve(g, SCENARIO) for g in names],
+        "idle": [reference.idle_fact(g, bare=False)["value"] for g in names],
         "host": of_site("host_w_load_per_gpu"),
         "host_idle": of_site("host_w_idle_per_gpu"),
         "psu": of_site("psu_efficiency_frac"),
@@ -70,8 +69,13 @@ def by_hand(runs):
     for code, curve in enumerate(known["curve"]):
         rows = codes == code
         at = np.log2(curve.at_concurrency)
-        for side, watts in enumerate((curve.watts, curve.low, curve.high)):
+        points = (curve.value, curve.low, curve.high)
+        for side, watts in enumerate(points):
             boards[side, rows] = np.interp(load[rows], at, watts)
+        if curve.wide:
+            limit = known["limit"][code]
+            boards[1, rows] = np.minimum(boards[0, rows], curve.wide[0] * limit)
+            boards[2, rows] = np.maximum(boards[0, rows], curve.wide[1] * limit)
     gpu, low, high = np.minimum(boards, of["limit"]) * n
     it = (gpu + of["host"] * n) / of["psu"]
     site = it * of["pue"]
@@ -102,7 +106,17 @@ def by_hand(runs):
         "emb_share_frac": np.ones(total),
         "emb_gco2e_per_h": per_h,
     }
-    for name in ("cost_note", "energy_note", "carbon_note", "power_model", "energy_boundary"):
+    for name in (
+        "cost_basis",
+        "acquisition",
+        "licence_note",
+        "idle_basis",
+        "cost_note",
+        "energy_note",
+        "carbon_note",
+        "power_model",
+        "energy_boundary",
+    ):
         columns[name] = pd.Series("", index=runs.index, dtype="str")
     for name in ("idle_baseline", "perspective", "grid_method", "grid_basis", "emb_boundary"):
         columns[name] = pd.Series("", index=runs.index, dtype="str")
