@@ -6,8 +6,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 import hetcost as hc
+
+settings.register_profile("hetcost", deadline=None)  # a busy machine is no failure
+settings.load_profile("hetcost")
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data"

@@ -96,9 +96,9 @@ def test_energy_carbon_answers_the_question(tmp_path):
     assert "6.2 times" in nameplate
     assert "3.1 times with the study's watts" in nameplate
     assert "each it is 2.9 times" in nameplate
-    assert "take 1.03 times an H100's energy at 4 requests/s each (0.95 to 2.27" in default
+    assert "take 0.93 times an H100's energy at 4 requests/s each (0.85 to 2.1" in default
     assert "1.93 with both in a datacentre" in default
-    assert "88 + 6 against 85 + 7 gCO2e per million output tokens" in default
+    assert "79 + 6 against 85 + 7 gCO2e per million output tokens" in default
     assert "at 4 requests/s turns on watts and site, both assumed" in reading
     assert "none with 2× RTX 4090" in reading
     titles = {Path(figure["png"]).stem: figure["title"] for figure in rendered.figures}
@@ -110,8 +110,8 @@ def test_energy_carbon_answers_the_question(tmp_path):
         "carbon",
         "equal-load",
     }
-    assert "0.9 to 1.6 times an H100's energy at 4, 2.0 to 3.3" in titles["power-ladder"]
-    assert "1.8 for boards, 1.6 for servers, 1.0 for sites" in titles["boundaries"]
+    assert "0.9 to 1.5 times an H100's energy at 4, 1.8 to 3.1" in titles["power-ladder"]
+    assert "1.8 for boards, 1.5 for servers, 0.9 for sites" in titles["boundaries"]
     assert "0 of 5 loads" in titles["equal-load"]
     folder = tmp_path / "out" / "energy_carbon" / "tables"
     table = pd.read_csv(folder / "table3.csv")
@@ -156,6 +156,8 @@ def test_energy_carbon_as_a_consequence_with_nothing_embodied(tmp_path):
         "perspective": "consequential",
         "idle_baseline": "in_use",
         "embodied_method": "none",
+        "embodied_share_frac": 0.0,
+        "induced_frac": "0.2",
     }
     rendered = _render(tmp_path, ROOT / "notebooks" / "energy_carbon.ipynb", other)
     assert "unknown" in rendered.findings[1]

@@ -32,15 +32,34 @@ class Known(NamedTuple):
     facts: tuple[pd.Series, ...] = ()
 
 
-class LookedUp(NamedTuple):
-    """A figure for every row: values, bases, the cause of those that are missing; and by card."""
+class LookedUp:
+    """A figure by card, laid out by row when asked for: so many rows are not kept twice."""
 
-    figures: Floats
-    bases: Any
-    cause: Cause
-    known: list[Known]
+    def __init__(self, cards: Cards, known: list[Known]) -> None:
+        self._cards, self.known = cards, known
+
+    @property
+    def figures(self) -> Floats:
+        """The value of every row, NaN where it is missing or the row names no card."""
+        return np.array([*(entry.value for entry in self.known), np.nan])[self._cards.codes]
+
+    @property
+    def bases(self) -> Any:
+        """What the value of every row rests on."""
+        return self._cards.texts([entry.basis for entry in self.known])
+
+    @property
+    def cause(self) -> Cause:
+        """Which rows lack the value, and why."""
+        entries = [*self.known, _UNNAMED]
+        if not self._cards.unnamed and not any(entry.missing for entry in self.known):
+            return (False, "")
+        reasons = np.array([entry.missing for entry in entries], dtype=object)
+        lacking = np.array([bool(entry.missing) for entry in entries])
+        return (lacking[self._cards.codes], reasons[self._cards.codes])
 
 
+_UNNAMED = Known(np.nan, missing="the run names no GPU")
 Finder = Callable[[str, Scenario], Known]
 
 
@@ -171,24 +190,17 @@ class Cards:
     def __init__(self, runs: pd.DataFrame, scenario: Scenario) -> None:
         # A row that names no card has code -1, which takes the last entry of what is laid out.
         self.codes, names = pd.factorize(runs["gpu"])
+        self.unnamed = bool((self.codes < 0).any())
         self.names = canonical(names, scenario)
         self.scenario = scenario
 
     def find(self, finder: Finder) -> LookedUp:
-        """Look a figure up once per card, and lay it out by row."""
+        """Look a figure up once per card."""
         return self.laid_out([finder(name, self.scenario) for name in self.names])
 
     def laid_out(self, known: list[Known]) -> LookedUp:
         """Lay out by row what is known by card."""
-        entries = [*known, Known(np.nan, missing="the run names no GPU")]
-        values = np.array([entry.value for entry in entries])
-        bases = self.texts([entry.basis for entry in known])
-        cause: Cause = (False, "")
-        if (self.codes < 0).any() or any(entry.missing for entry in known):
-            reasons = np.array([entry.missing for entry in entries], dtype=object)
-            lacking = np.array([bool(entry.missing) for entry in entries])
-            cause = (lacking[self.codes], reasons[self.codes])
-        return LookedUp(values[self.codes], bases, cause, known)
+        return LookedUp(self, known)
 
     def texts(self, words: list[str]) -> Any:
         """Lay out by row a text by card; "" where a row names none."""

@@ -124,7 +124,8 @@ def _shared(gpu: Floats, host: Floats, power: Floats) -> dict[str, Floats]:
 
 def _rent(of: Figures) -> dict[str, Floats]:
     usd = np.asarray(cost.usd_per_h(of["usd_per_gpu_h"], of["n_gpus"]))
-    return {**_shared(usd, usd * np.nan, usd * np.nan), "usd_per_h": usd}
+    unknown = np.broadcast_to(np.nan, usd.shape)
+    return {**_shared(usd, unknown, unknown), "usd_per_h": usd}
 
 
 def _spot(of: Figures) -> dict[str, Floats]:

@@ -64,8 +64,8 @@ def drawn(runs: pd.DataFrame, cards: Cards, n_gpus: Floats) -> Drawn:
     word = "nameplate" if rung == "nameplate" else "all-in"
     limits = [lookups.tdp(card, cards.scenario) for card in cards.names]
     tdp = cards.laid_out([known._replace(basis=f"{word}, {known.basis}") for known in limits])
-    none, unknown = np.zeros(len(runs)), np.full(len(runs), np.nan)
-    return Drawn(none, none + 1, tdp.figures, none + 1, unknown, unknown, tdp.bases, [tdp.cause])
+    none, one, unknown = (np.broadcast_to(x, len(runs)) for x in (0.0, 1.0, np.nan))
+    return Drawn(none, one, tdp.figures, one, unknown, unknown, tdp.bases, [tdp.cause])
 
 
 def curve(gpu: str, scenario: Scenario) -> Curve:
@@ -173,9 +173,9 @@ def _measured(runs: pd.DataFrame, n_gpus: Floats) -> Drawn:
     causes.append((np.isnan(watts), "no measured power: neither gpu_power_w nor gpu_energy_j"))
     methods = runs.get("energy_method", pd.Series("", index=runs.index)).fillna("")
     words = "measured, " + methods.where(methods != "", "method not stated").astype("str")
-    none, unknown = np.zeros(len(runs)), np.full(len(runs), np.nan)
+    none, one, unknown = (np.broadcast_to(x, len(runs)) for x in (0.0, 1.0, np.nan))
     each = watts / n_gpus
-    return Drawn(each, none, each, none + 1, unknown, unknown, words.array, causes)
+    return Drawn(each, none, each, one, unknown, unknown, words.array, causes)
 
 
 def _points(entity: str, scenario: Scenario, prefix: str = LOAD_W) -> pd.DataFrame:

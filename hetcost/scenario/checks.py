@@ -102,6 +102,8 @@ def named(field: str, value: Any, *, by_card_only: bool) -> Any:
     """Return a mapping with text as keys and numbers; another value is refused where told."""
     if isinstance(value, Mapping):
         return {str(card): _as_number(f"{field}[{str(card)!r}]", x) for card, x in value.items()}
+    if value == "":  # a notebook's parameter cannot be None
+        return None
     if by_card_only:
         message = f"{field}={value!r}: a mapping by card belongs here, such as {{'RTX 4090': 1}}"
         raise AssumptionError(message)
