@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from hetcost import plots, report
     from hetcost.claims import audit_claims
+    from hetcost.crossover import api_breakeven, breakeven, breakeven_map, breakeven_table
     from hetcost.errors import DataWarning, HetcostError
     from hetcost.frontier import pareto, sweet_spots
     from hetcost.impacts import (
@@ -30,11 +31,16 @@ if TYPE_CHECKING:
         with_energy,
     )
     from hetcost.metering import attach_power
-    from hetcost.runs import Scan, load_runs, of_model, read_runs, scan_runs
+    from hetcost.runs import Scan, highest_measured, load_runs, of_model, read_runs, scan_runs
     from hetcost.scenario import Scenario
     from hetcost.slo import SLO, meets_slo
 
 _HOME = {
+    "api_breakeven": "crossover",
+    "breakeven": "crossover",
+    "breakeven_map": "crossover",
+    "breakeven_table": "crossover",
+    "highest_measured": "runs",
     "DataWarning": "errors",
     "HetcostError": "errors",
     "SLO": "slo",
@@ -66,11 +72,16 @@ __all__ = [
     "HetcostError",
     "Scan",
     "Scenario",
+    "api_breakeven",
     "attach_power",
     "audit_claims",
+    "breakeven",
+    "breakeven_map",
+    "breakeven_table",
     "embodied_by_method",
     "evaluate",
     "facts_used",
+    "highest_measured",
     "load_runs",
     "meets_slo",
     "of_model",

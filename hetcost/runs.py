@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from hetcost.columns import DTYPES, RUN_COLUMNS, check, conform, require
-from hetcost.errors import AmbiguousNameError, ReadError, unknown_name
+from hetcost.columns import DTYPES, RUN_COLUMNS, check, conform, numbers, require
+from hetcost.errors import AmbiguousNameError, DataWarning, ReadError, unknown_name
 from hetcost.readers.files import Paths
 from hetcost.readers.scan import Scan, place_and_reason, scan_runs
 from hetcost.resources import data_dir
 
 __all__ = [
     "Scan",
+    "highest_measured",
     "load_runs",
     "of_model",
     "place_and_reason",
@@ -121,6 +124,44 @@ def of_model(runs: pd.DataFrame, model: str) -> pd.DataFrame:
         raise AmbiguousNameError("model", model, found)
     kept: pd.DataFrame = runs[runs["model"] == found[0]]
     return kept
+
+
+def highest_measured(
+    runs: pd.DataFrame, by: str | Sequence[str] = ("model", "gpu", "n_gpus")
+) -> pd.DataFrame:
+    """Keep the run of highest output throughput of each configuration: the most it was seen to do.
+
+    What follows from it is *at capacity*, as far as measurements tell: a lower bound on what the
+    configuration sustains.
+
+    Parameters
+    ----------
+    runs : Rows with ``out_tok_per_s`` and the columns of `by`.
+    by : Columns that make a configuration.
+
+    Returns
+    -------
+    One row per configuration, in the order of the frame, with ``reading`` set to
+    ``highest_measured``. Configurations without a throughput have none; a
+    :class:`DataWarning` counts them.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or holds what is no number.
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    require(runs, [*keys, "out_tok_per_s"], "highest_measured")
+    rates = pd.Series(numbers(runs, "out_tok_per_s"), index=runs.index)
+    places = pd.DataFrame({"rate": rates.to_numpy(), "place": range(len(runs))})
+    places[keys] = runs[keys].reset_index(drop=True)
+    known = places[np.isfinite(places["rate"]) & (places["rate"] > 0)]
+    best = known.sort_values("rate", kind="stable").groupby(keys, dropna=False)["place"].last()
+    lacking = places.groupby(keys, dropna=False).ngroups - len(best)
+    if lacking:
+        message = f"highest_measured: {lacking} configurations have no throughput and no row"
+        warnings.warn(message, DataWarning, stacklevel=2)
+    return runs.iloc[sorted(best)].assign(reading="highest_measured")
 
 
 def _read_tidy(path: Path) -> pd.DataFrame:

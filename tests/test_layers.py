@@ -15,7 +15,7 @@ FLOORS = [
     {"readers", "scenario"},
     {"runs", "metering"},
     {"impacts"},
-    {"frontier", "published"},
+    {"frontier", "published", "crossover", "uncertainty"},
     {"claims"},
     {"plots"},
     {"report"},

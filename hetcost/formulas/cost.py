@@ -114,3 +114,39 @@ def usd_per_run(usd_per_h: Numeric, duration_s: Numeric) -> Numeric:
     """
     at_least(0, usd_per_h=usd_per_h, duration_s=duration_s)
     return usd_per_h * duration_s / SECONDS_PER_HOUR
+
+
+def usd_per_api_h(
+    in_tok_per_s: Numeric,
+    out_tok_per_s: Numeric,
+    usd_per_mtok_in: Numeric,
+    usd_per_mtok_out: Numeric,
+) -> Numeric:
+    r"""Cost of an hour's tokens from an API that is paid by the token.
+
+    .. math:: p = 3600\,\frac{\lambda_{\mathrm{in}} c_{\mathrm{in}}
+        + \lambda_{\mathrm{out}} c_{\mathrm{out}}}{10^6}
+
+    Parameters
+    ----------
+    in_tok_per_s, out_tok_per_s : Input and output tokens. [tok/s]
+    usd_per_mtok_in, usd_per_mtok_out : Prices of the API. [USD/Mtok]
+
+    Returns
+    -------
+    Cost of an hour. [USD/h]
+
+    Examples
+    --------
+    >>> round(usd_per_api_h(1000.0, 500.0, 0.1, 0.4), 2)
+    1.08
+    """
+    at_least(
+        0,
+        in_tok_per_s=in_tok_per_s,
+        out_tok_per_s=out_tok_per_s,
+        usd_per_mtok_in=usd_per_mtok_in,
+        usd_per_mtok_out=usd_per_mtok_out,
+    )
+    per_s = in_tok_per_s * usd_per_mtok_in + out_tok_per_s * usd_per_mtok_out
+    return per_s * SECONDS_PER_HOUR / TOKENS_PER_MTOK

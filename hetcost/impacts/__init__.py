@@ -8,16 +8,21 @@ from hetcost.impacts import lookups
 from hetcost.impacts.accounting import read
 from hetcost.impacts.embodied import embodied_by_method
 from hetcost.impacts.emissions import add_carbon, sci, with_carbon
-from hetcost.impacts.figures import Figures
+from hetcost.impacts.figures import Figures, figures_of
 from hetcost.impacts.joules import add_energy, with_energy
+from hetcost.impacts.model import OUTCOMES
 from hetcost.impacts.money import add_cost, with_cost
+from hetcost.impacts.solving import Solved
 from hetcost.impacts.sources import facts_used
 from hetcost.scenario import Scenario
 
 __all__ = [
+    "OUTCOMES",
+    "Solved",
     "embodied_by_method",
     "evaluate",
     "facts_used",
+    "figures_of",
     "sci",
     "with_carbon",
     "with_cost",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
+from hetcost.errors import unknown_name
 from hetcost.impacts import embodied, lookups, owned, power
 from hetcost.impacts.accounting import Read
 from hetcost.impacts.lookups import Finder, Floats, LookedUp
 from hetcost.impacts.power import Drawn
+from hetcost.scenario.checks import NUMBERS
 
 FINDERS: dict[str, Finder] = {
     "usd_per_gpu_h": lookups.price,
@@ -30,7 +32,47 @@ FINDERS: dict[str, Finder] = {
     "gco2e_per_kwh": lambda _gpu, scenario: lookups.intensity(scenario),
     **owned.FINDERS,
 }
+# The figures that a numeric field of a scenario stands for, where they are called otherwise.
+_OF_FIELD = {
+    "marginal_gco2e_per_kwh": ("gco2e_per_kwh",),
+    "tdp_w": ("limit_w",),
+    "idle_w": ("idle_w", "idle_bare_w"),
+    "host_w_load_per_gpu": ("host_w_load",),
+    "host_w_idle_per_gpu": ("host_w_idle",),
+    "psu_efficiency_frac": ("psu_load", "psu_efficiency_frac"),
+    "embodied_kgco2e": ("card_kgco2e",),
+    "host_kgco2e_per_gpu": ("host_kgco2e",),
+    "embodied_share_frac": ("share_frac",),
+    "induced_frac": ("share_frac",),
+}
 _DRAWN = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
+
+
+def figures_of(field: str, more: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the figures that a numeric field of a scenario stands for.
+
+    `more` are names that are valid as well and stand for none.
+
+    Raises
+    ------
+    UnknownNameError
+        The field is not numeric, or stands for nothing that results are computed from.
+    """
+    if field in more:
+        return ()
+    names = _OF_FIELD.get(field, (field,))
+    if field in _DRAWN or not set(names) <= {*FINDERS, *_DRAWN}:
+        raise unknown_name("vary", field, [*variable_fields(), *more])
+    return names
+
+
+def variable_fields() -> list[str]:
+    """Return the numeric fields of a scenario that results can be computed over."""
+    stood_for = {name: set(_OF_FIELD.get(name, (name,))) for name in NUMBERS}
+    known = {*FINDERS, *_DRAWN}
+    return sorted(
+        [*(name for name, own in stood_for.items() if own <= known), "embodied_share_frac"]
+    )
 
 
 class Figures(Mapping[str, Floats]):
@@ -73,3 +115,24 @@ class Figures(Mapping[str, Floats]):
     def __len__(self) -> int:
         """Count the figures."""
         return len(list(iter(self)))
+
+
+class Varied(Mapping[str, Floats]):
+    """Figures as columns of one value per row, some of them changed to rows by draws."""
+
+    def __init__(self, figures: Mapping[str, Floats], changed: Mapping[str, Floats]) -> None:
+        self._figures, self._changed = figures, changed
+
+    def __getitem__(self, name: str) -> Floats:
+        """Return the changed values of a figure, else its own as a column."""
+        if name in self._changed:
+            return self._changed[name]
+        return self._figures[name][:, np.newaxis]
+
+    def __iter__(self) -> Iterator[str]:
+        """Name every figure."""
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        """Count the figures."""
+        return len(self._figures)

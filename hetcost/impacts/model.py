@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hetcost.columns import ENERGY_BOUNDARIES, TOKEN_BASES
+from hetcost.columns import CARBON_STAGES, ENERGY_BOUNDARIES, TOKEN_BASES
+from hetcost.errors import unknown_name
 from hetcost.formulas import carbon, cost, energy, ownership
 from hetcost.impacts.lookups import Floats, Mask
 
@@ -18,6 +19,18 @@ Figures = Mapping[str, Floats]
 Watts = dict[str, Floats]
 
 WAYS = ("rent", "spot", "own", "idle")
+OUTCOMES = (
+    "usd_per_h",
+    *(
+        f"{rate}_{basis}"
+        for basis in TOKEN_BASES
+        for rate in (
+            "usd_per_mtok",
+            *(f"{boundary}_j_per_tok" for boundary in ENERGY_BOUNDARIES),
+            *(f"{stage}gco2e_per_mtok" for stage in CARBON_STAGES),
+        )
+    ),
+)
 
 
 def gpu_w(of: Figures) -> Floats:
@@ -90,22 +103,32 @@ def usd_per_h(of: Figures, ways: Mapping[str, Mask]) -> dict[str, Floats]:
     }
 
 
-def outcomes(of: Figures, ways: Mapping[str, Mask], baseline: str) -> dict[str, Floats]:
-    """Return cost, energies and emissions per token on both bases, by column name."""
-    usd, emb_h = usd_per_h(of, ways)["usd_per_h"], emb_gco2e_per_h(of)
-    counted, out = counted_w(of, baseline), {"usd_per_h": usd}
-    for basis in TOKEN_BASES:
-        rate = of[f"{basis}_tok_per_s"]
-        out[f"usd_per_mtok_{basis}"] = np.asarray(cost.usd_per_mtok(usd, rate))
-        for boundary in ENERGY_BOUNDARIES:
-            joules = np.asarray(energy.j_per_tok(counted[boundary], rate))
-            out[f"{boundary}_j_per_tok_{basis}"] = joules
-        op = carbon.op_gco2e_per_mtok(out[f"site_j_per_tok_{basis}"], of["gco2e_per_kwh"])
-        emb = carbon.emb_gco2e_per_mtok(emb_h, rate)
-        out[f"op_gco2e_per_mtok_{basis}"] = np.asarray(op)
-        out[f"emb_gco2e_per_mtok_{basis}"] = np.asarray(emb)
-        out[f"gco2e_per_mtok_{basis}"] = np.asarray(carbon.gco2e_per_mtok(op, emb))
-    return out
+def outcome(of: Figures, ways: Mapping[str, Mask], baseline: str, name: str) -> Floats:
+    """Return a cost, an energy or an emission per token, by column name.
+
+    Raises
+    ------
+    UnknownNameError
+        The column is not one of :data:`OUTCOMES`.
+    """
+    if name not in OUTCOMES:
+        raise unknown_name("on", name, OUTCOMES)
+    if name == "usd_per_h":
+        return usd_per_h(of, ways)["usd_per_h"]
+    rate = of[f"{name.rpartition('_')[2]}_tok_per_s"]
+    if name.startswith("usd_per_mtok"):
+        return np.asarray(cost.usd_per_mtok(usd_per_h(of, ways)["usd_per_h"], rate))
+    if "_j_per_tok_" in name:
+        watts = counted_w(of, baseline)[name.partition("_")[0]]
+        return np.asarray(energy.j_per_tok(watts, rate))
+    op: Floats | float = 0.0
+    emb: Floats | float = 0.0
+    if not name.startswith("emb_"):
+        joules = energy.j_per_tok(counted_w(of, baseline)["site"], rate)
+        op = np.asarray(carbon.op_gco2e_per_mtok(joules, of["gco2e_per_kwh"]))
+    if not name.startswith("op_"):
+        emb = np.asarray(carbon.emb_gco2e_per_mtok(emb_gco2e_per_h(of), rate))
+    return np.asarray(carbon.gco2e_per_mtok(op, emb))
 
 
 def _boundaries(gpu: Floats, host: Floats, psu: Floats, pue: Floats) -> Watts:

@@ -256,6 +256,18 @@ class Scenario(BaseModel):
         text = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True)
         Path(path).write_text(text, "utf-8")
 
+    @staticmethod
+    def check_number(field: str, value: float) -> float:
+        """Return a number if a field can hold it.
+
+        Raises
+        ------
+        AssumptionError
+            It cannot; the message says what is valid.
+        """
+        valid = checks.FRACTION if field == "embodied_share_frac" else checks.NUMBERS[field]
+        return checks.number(field, value, valid)
+
     @field_validator("tables", mode="before")
     @classmethod
     def _folder(cls, value: Any) -> str | None:
