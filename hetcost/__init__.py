@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     )
     from hetcost.metering import attach_power
     from hetcost.runs import Scan, highest_measured, load_runs, of_model, read_runs, scan_runs
-    from hetcost.scenario import Scenario
+    from hetcost.scenario import Range, Scenario
     from hetcost.slo import SLO, meets_slo
+    from hetcost.uncertainty import monte_carlo, repeat_noise, sobol, tornado
 
 _HOME = {
     "api_breakeven": "crossover",
@@ -44,6 +45,7 @@ _HOME = {
     "DataWarning": "errors",
     "HetcostError": "errors",
     "SLO": "slo",
+    "Range": "scenario",
     "Scan": "runs",
     "Scenario": "scenario",
     "attach_power": "metering",
@@ -53,6 +55,10 @@ _HOME = {
     "facts_used": "impacts",
     "load_runs": "runs",
     "meets_slo": "slo",
+    "monte_carlo": "uncertainty",
+    "repeat_noise": "uncertainty",
+    "sobol": "uncertainty",
+    "tornado": "uncertainty",
     "of_model": "runs",
     "pareto": "frontier",
     "plots": "",
@@ -70,6 +76,7 @@ __all__ = [
     "SLO",
     "DataWarning",
     "HetcostError",
+    "Range",
     "Scan",
     "Scenario",
     "api_breakeven",
@@ -84,14 +91,18 @@ __all__ = [
     "highest_measured",
     "load_runs",
     "meets_slo",
+    "monte_carlo",
     "of_model",
     "pareto",
     "plots",
     "read_runs",
+    "repeat_noise",
     "report",
     "scan_runs",
     "sci",
+    "sobol",
     "sweet_spots",
+    "tornado",
     "with_carbon",
     "with_cost",
     "with_energy",

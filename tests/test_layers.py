@@ -15,6 +15,7 @@ FLOORS = [
     {"readers", "scenario"},
     {"runs", "metering"},
     {"impacts"},
+    {"pairing"},
     {"frontier", "published", "crossover", "uncertainty"},
     {"claims"},
     {"plots"},

@@ -16,11 +16,11 @@ from hetcost.crossover.pairs import (
     Problem,
     Side,
     checked_bounds,
-    name_of,
 )
 from hetcost.errors import AssumptionError
 from hetcost.formulas.cost import usd_per_api_h
 from hetcost.impacts import Solved
+from hetcost.pairing import name_of
 from hetcost.scenario import Scenario
 
 __all__ = ["api_breakeven", "breakeven", "breakeven_map", "breakeven_table"]

@@ -1,17 +1,18 @@
-"""Two options in every group of a frame, and what is compared of them as a number varies."""
+"""Two options in every group, and what is compared of them as a number varies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hetcost.columns import one_accounting, require
-from hetcost.errors import AssumptionError, listing, unknown_name
+from hetcost.columns import one_accounting
+from hetcost.errors import AssumptionError, unknown_name
 from hetcost.impacts import Solved, evaluate, figures_of
+from hetcost.pairing import pair_rows
 from hetcost.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,6 @@ USUAL_BOUNDS: Mapping[str, Pair] = {  # where is looked, unless the caller says
     "discount_frac": (0.0, 0.3),
     PRICE_RATIO: (0.01, 10.0),
 }
-_NAMED = ["gpu", "n_gpus", "request_rate_per_s"]
 
 
 class Problem:
@@ -49,40 +49,19 @@ class Problem:
     ) -> None:
         self.keys = [by] if isinstance(by, str) else list(by)
         self.scenario = Scenario() if scenario is None else scenario
-        require(runs, self.keys, "breakeven")
         if pick not in (None, "cheapest"):
             raise unknown_name("pick", pick, ["cheapest"])
         places = runs.reset_index(drop=True)
-        sides = {name: _matched(places, query, name) for name, query in (("a", a), ("b", b))}
-        self.groups: list[dict[str, Any]] = []
-        self.lacking: list[dict[str, Any]] = []
-        chosen: dict[str, list[int]] = {"a": [], "b": []}
-        for key, members in _grouped(places, self.keys):
-            group = dict(zip(self.keys, key, strict=True))
-            found = {name: members.index.intersection(rows) for name, rows in sides.items()}
-            if not any(len(rows) for rows in found.values()):
-                continue
-            empty = [name for name, rows in found.items() if not len(rows)]
-            if empty:
-                self.lacking.append({**group, "note": f"{' and '.join(empty)}: no row here"})
-                continue
-            one = {
-                name: _one(places.loc[rows], name, group, pick, self.scenario)
-                for name, rows in found.items()
-            }
-            if one["a"] == one["b"]:
-                same = name_of(places.iloc[one["a"]])
-                message = f"a and b are the same row{_where(group)}: {same}"
-                raise AssumptionError(message)
-            self.groups.append(group)
-            for name, place in one.items():
-                chosen[name].append(place)
-        if not self.groups:
-            message = f"breakeven: no group of {listing(self.keys)} has a row of a and one of b"
-            raise AssumptionError(message)
-        self.rows = places.loc[[*chosen["a"], *chosen["b"]]].reset_index(drop=True)
+        pairs = pair_rows(places, a, b, by, self._cheapest if pick else None)
+        self.groups, self.lacking = pairs.groups, pairs.lacking
+        self.rows = places.loc[[*pairs.a, *pairs.b]].reset_index(drop=True)
         self.solved = Solved(self.rows, self.scenario, "breakeven")
         self.evaluated = one_accounting(evaluate(self.rows, self.scenario), "breakeven")
+
+    def _cheapest(self, rows: pd.DataFrame) -> int:
+        costs = evaluate(rows, self.scenario)["usd_per_mtok_out"]
+        place = int(np.nanargmin(costs)) if costs.notna().any() else 0
+        return int(rows.index.to_numpy()[place])
 
     def split(self, values: Floats) -> tuple[Floats, Floats]:
         """Part values of all rows into those of a and of b."""
@@ -122,59 +101,6 @@ class Along(NamedTuple):
         """Return a less b of one group."""
         of_a, of_b = self.problem.split(self.values(np.array([x])))
         return float(of_a[place, 0] - of_b[place, 0])
-
-
-def _matched(runs: pd.DataFrame, query: str, name: str) -> pd.Index:
-    try:
-        rows = runs.query(query).index
-    except Exception as error:  # whatever pandas makes of the text
-        message = f"{name}: '{query}' is no query: {error}"
-        raise AssumptionError(message) from None
-    if rows.empty:
-        cards = listing(sorted(runs["gpu"].dropna().unique())) if "gpu" in runs else "none"
-        message = f"{name}: '{query}' matches no row; the cards are {cards}"
-        raise AssumptionError(message)
-    return rows
-
-
-def _grouped(runs: pd.DataFrame, keys: list[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
-    if not keys:
-        return [((), runs)]
-    groups = runs.groupby(keys, dropna=False, sort=True)
-    return [(key if isinstance(key, tuple) else (key,), rows) for key, rows in groups]
-
-
-def _one(
-    rows: pd.DataFrame, name: str, group: dict[str, Any], pick: str | None, scenario: Scenario
-) -> int:
-    if len(rows) == 1:
-        return int(rows.index.to_numpy()[0])
-    if pick is None:
-        found = "; ".join(name_of(row) for _, row in rows.head(6).iterrows())
-        more = f" and {len(rows) - 6} more" if len(rows) > 6 else ""
-        message = (
-            f"{name} matches {len(rows)} rows{_where(group)}: {found}{more}; "
-            "narrow the query, or pick='cheapest'"
-        )
-        raise AssumptionError(message)
-    costs = evaluate(rows, scenario)["usd_per_mtok_out"]
-    place = int(np.nanargmin(costs)) if costs.notna().any() else 0
-    return int(rows.index.to_numpy()[place])
-
-
-def name_of(row: pd.Series) -> str:
-    """Return what a row is called in messages and tables."""
-    parts = [
-        f"{row[key]:g}" if isinstance(row[key], float) else str(row[key])
-        for key in _NAMED
-        if key in row
-    ]
-    card, count, *rate = [*parts, *[""] * (2 - len(parts))]
-    return f"{count}x {card}" + (f" at {rate[0]}/s" if rate else "")
-
-
-def _where(group: dict[str, Any]) -> str:
-    return f" of {', '.join(map(str, group.values()))}" if group else ""
 
 
 def checked_bounds(vary: str, bounds: Pair | None) -> Pair:

@@ -6,9 +6,9 @@ import pandas as pd
 
 from hetcost.impacts import lookups
 from hetcost.impacts.accounting import read
-from hetcost.impacts.embodied import embodied_by_method
+from hetcost.impacts.embodied import card_bounds, embodied_by_method
 from hetcost.impacts.emissions import add_carbon, sci, with_carbon
-from hetcost.impacts.figures import Figures, figures_of
+from hetcost.impacts.figures import Figures, field_of, figures_of
 from hetcost.impacts.joules import add_energy, with_energy
 from hetcost.impacts.model import OUTCOMES
 from hetcost.impacts.money import add_cost, with_cost
@@ -19,9 +19,11 @@ from hetcost.scenario import Scenario
 __all__ = [
     "OUTCOMES",
     "Solved",
+    "card_bounds",
     "embodied_by_method",
     "evaluate",
     "facts_used",
+    "field_of",
     "figures_of",
     "sci",
     "with_carbon",

@@ -28,7 +28,7 @@ def card_kgco2e(gpu: str, scenario: Scenario) -> Known:
     what. With the host boundary the card is counted to its end of life.
     """
     if gpu in scenario.embodied_kgco2e:
-        return Known(scenario.embodied_kgco2e[gpu], GIVEN)
+        return Known(scenario.of("embodied_kgco2e", gpu), GIVEN)
     asked = scenario.embodied_method
     if asked == "none":
         return Known(np.nan, missing="embodied carbon: no method in this scenario")
@@ -38,6 +38,18 @@ def card_kgco2e(gpu: str, scenario: Scenario) -> Known:
             instead = "" if method == asked else f" in place of {asked}"
             return known._replace(basis=f"{method}{instead}, {known.basis}")
     return Known(np.nan, missing=f"no embodied carbon known for {gpu}")
+
+
+def card_bounds(gpu: str, scenario: Scenario) -> tuple[float, float] | None:
+    """Return the bounds of a card's embodied carbon by its method; None if unknown."""
+    if gpu in scenario.embodied_kgco2e:
+        return None
+    asked = scenario.embodied_method
+    for method in [asked, *(other for other in METHODS if other != asked)]:
+        if not by_method(gpu, method, scenario).missing:
+            low, high = (by_method(gpu, method, scenario, side).value for side in _BOUNDS)
+            return (low, high) if low < high else None
+    return None
 
 
 def host_kgco2e(gpu: str, scenario: Scenario) -> Known:

@@ -66,6 +66,14 @@ def figures_of(field: str, more: Iterable[str] = ()) -> tuple[str, ...]:
     return names
 
 
+def field_of(figure: str) -> str:
+    """Return the field of a scenario that states a figure; "" if none does."""
+    for field, names in _OF_FIELD.items():
+        if figure in names and field not in ("induced_frac", "marginal_gco2e_per_kwh"):
+            return field
+    return figure if figure in NUMBERS else ""
+
+
 def variable_fields() -> list[str]:
     """Return the numeric fields of a scenario that results can be computed over."""
     stood_for = {name: set(_OF_FIELD.get(name, (name,))) for name in NUMBERS}

@@ -66,7 +66,7 @@ Finder = Callable[[str, Scenario], Known]
 def price(gpu: str, scenario: Scenario) -> Known:
     """Return the rent of a card, in USD per hour."""
     if gpu in scenario.usd_per_gpu_h:
-        return Known(scenario.usd_per_gpu_h[gpu], GIVEN)
+        return Known(scenario.of("usd_per_gpu_h", gpu), GIVEN)
     kind, as_of = scenario.price_class, scenario.price_as_of
     fact = reference.price_fact(gpu, kind, as_of, tables=scenario.tables)
     known = known_by(fact, f"{kind} price for {gpu} as of {as_of}")
@@ -76,7 +76,7 @@ def price(gpu: str, scenario: Scenario) -> Known:
 def tdp(gpu: str, scenario: Scenario) -> Known:
     """Return the power limit of a board, in W."""
     if gpu in scenario.tdp_w:
-        return Known(scenario.tdp_w[gpu], GIVEN)
+        return Known(scenario.of("tdp_w", gpu), GIVEN)
     return known_by(reference.gpu_fact(gpu, "tdp_w", tables=scenario.tables), f"TDP of {gpu}")
 
 
@@ -85,7 +85,7 @@ def idle(*, bare: bool) -> Finder:
 
     def find(gpu: str, scenario: Scenario) -> Known:
         if gpu in scenario.idle_w:
-            return Known(scenario.idle_w[gpu], GIVEN)
+            return Known(scenario.of("idle_w", gpu), GIVEN)
         fact = reference.idle_fact(gpu, bare=bare, tables=scenario.tables)
         state = "" if fact is None else "bare" if "bare" in fact["quantity"] else "weights loaded"
         return known_by(fact, f"idle power of {gpu}", state)
@@ -169,10 +169,10 @@ def intensity(scenario: Scenario) -> Known:
     proxy = ""
     if scenario.perspective == "consequential":
         if scenario.marginal_gco2e_per_kwh is not None:
-            return Known(scenario.marginal_gco2e_per_kwh, f"marginal, {GIVEN}")
+            return Known(scenario.of("marginal_gco2e_per_kwh", ""), f"marginal, {GIVEN}")
         proxy = "average as proxy of marginal; "
     if scenario.gco2e_per_kwh is not None:
-        return Known(scenario.gco2e_per_kwh, f"{proxy}{GIVEN}")
+        return Known(scenario.of("gco2e_per_kwh", ""), f"{proxy}{GIVEN}")
     zone, year, method = str(scenario.grid_zone), scenario.grid_year, scenario.grid_method
     fact = reference.grid_fact(zone, year, tables=scenario.tables, method=method)
     if fact is None:  # the tables changed under the scenario

@@ -22,14 +22,16 @@ from hetcost.reference import grid_years, price_classes, site_kinds, study_tdp_w
 from hetcost.scenario import checks
 from hetcost.scenario.checks import Fixed
 from hetcost.scenario.perspective import check_perspective
+from hetcost.scenario.ranges import Range, likeliest
 from hetcost.yaml12 import read_yaml
 
-__all__ = ["BY_TIER", "Scenario"]
+__all__ = ["BY_TIER", "Range", "Scenario"]
 
 BY_TIER = "by_tier"
 
-ByCard: TypeAlias = Mapping[str, float]
-OneOrByCard: TypeAlias = float | Mapping[str, float]
+Number: TypeAlias = float | Range
+ByCard: TypeAlias = Mapping[str, Number]
+OneOrByCard: TypeAlias = Number | Mapping[str, Number]
 
 _ALTERNATIVES = {"grid_zone": "gco2e_per_kwh", "td_loss_frac": "gco2e_per_kwh"}
 
@@ -38,7 +40,8 @@ class Scenario(BaseModel):
     """What is assumed about prices, power, site, grid and embodied carbon.
 
     Numbers marked *by card* are one for all cards or a mapping from card to number; a card that
-    a mapping leaves out takes the table's figure, or the default.
+    a mapping leaves out takes the table's figure, or the default. A number may be a
+    :class:`Range`: single results take its mode, :func:`hetcost.monte_carlo` draws from it.
 
     Parameters
     ----------
@@ -124,7 +127,7 @@ class Scenario(BaseModel):
     True
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     tables: str | None = None  # first: the names in other fields are looked up in it
     price_class: str = "alternative"
@@ -156,8 +159,8 @@ class Scenario(BaseModel):
     grid_zone: str | None = "EU27"
     grid_year: int = 2023
     grid_method: Literal["lifecycle", "direct"] = "lifecycle"
-    gco2e_per_kwh: float | None = None
-    marginal_gco2e_per_kwh: float | None = None
+    gco2e_per_kwh: Number | None = None
+    marginal_gco2e_per_kwh: Number | None = None
     market_gco2e_per_kwh: float | None = None
     td_loss_frac: float | None = None
     power_model: Literal["measured", "load", "nameplate", "all_in"] = "load"
@@ -177,7 +180,7 @@ class Scenario(BaseModel):
     host_kgco2e_per_gpu: OneOrByCard | None = None
     life_yr: OneOrByCard | None = None
     assigned_frac: OneOrByCard = 1.0
-    embodied_share_frac: float | str | Mapping[str, float | str] = 1.0
+    embodied_share_frac: Number | str | Mapping[str, Number | str] = 1.0
     induced_frac: OneOrByCard | None = None
 
     def __init__(self, /, **fields: Any) -> None:
@@ -187,7 +190,11 @@ class Scenario(BaseModel):
             raise checks.translated(error, type(self)) from None
 
     def of(self, field: str, gpu: str) -> Any:
-        """Return what a field says of a card; None where it says nothing."""
+        """Return what a field says of a card, of a range the mode; None where it says nothing."""
+        return likeliest(self.range_of(field, gpu))
+
+    def range_of(self, field: str, gpu: str) -> Any:
+        """Return what a field says of a card, a range as such; None where it says nothing."""
         value = getattr(self, field)
         return value.get(gpu) if isinstance(value, Mapping) else value
 
@@ -253,12 +260,13 @@ class Scenario(BaseModel):
 
     def to_yaml(self, path: str | os.PathLike[str]) -> None:
         """Write every field to a YAML file that :meth:`from_yaml` reads back."""
-        text = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True)
+        fields = {name: checks.plain(getattr(self, name)) for name in type(self).model_fields}
+        text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
         Path(path).write_text(text, "utf-8")
 
     @staticmethod
-    def check_number(field: str, value: float) -> float:
-        """Return a number if a field can hold it.
+    def check_number(field: str, value: float) -> None:
+        """Refuse a number that a field cannot hold.
 
         Raises
         ------
@@ -266,7 +274,7 @@ class Scenario(BaseModel):
             It cannot; the message says what is valid.
         """
         valid = checks.FRACTION if field == "embodied_share_frac" else checks.NUMBERS[field]
-        return checks.number(field, value, valid)
+        checks.number(field, value, valid)
 
     @field_validator("tables", mode="before")
     @classmethod

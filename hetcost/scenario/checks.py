@@ -18,6 +18,7 @@ from hetcost.errors import (
     unknown_name,
 )
 from hetcost.reference import gpu_name, last_day
+from hetcost.scenario.ranges import Range
 from hetcost.units import HOURS_PER_DAY
 
 ACQUISITIONS = ("rent", "spot", "own", "idle")
@@ -102,6 +103,8 @@ def named(field: str, value: Any, *, by_card_only: bool) -> Any:
     """Return a mapping with text as keys and numbers; another value is refused where told."""
     if isinstance(value, Mapping):
         return {str(card): _as_number(f"{field}[{str(card)!r}]", x) for card, x in value.items()}
+    if (found := _as_range(value)) is not None:
+        return found
     if value == "":  # a notebook's parameter cannot be None
         return None
     if by_card_only:
@@ -110,12 +113,28 @@ def named(field: str, value: Any, *, by_card_only: bool) -> Any:
     return value
 
 
-def _as_number(field: str, value: Any) -> float:
+def _as_number(field: str, value: Any) -> Any:
+    if (found := _as_range(value)) is not None:
+        return found
     try:
         return float(value)
     except (TypeError, ValueError):
         message = f"{field}={value!r}: a number belongs here"
         raise AssumptionError(message) from None
+
+
+def _as_range(value: Any) -> Range | None:
+    """Return a range, also from the list that YAML has of it."""
+    if isinstance(value, Range):
+        return value
+    return Range(*value) if isinstance(value, (list, tuple)) and len(value) == 3 else None
+
+
+def plain(value: Any) -> Any:
+    """Return a field as YAML writes it: mappings and ranges as such, a range as a list."""
+    if isinstance(value, Mapping):
+        return {card: plain(entry) for card, entry in value.items()}
+    return list(value) if isinstance(value, Range) else value
 
 
 def number_or_by_card(field: str, value: Any, tables: str | None) -> Any:
@@ -128,8 +147,12 @@ def number_or_by_card(field: str, value: Any, tables: str | None) -> Any:
     return number(field, value, valid)
 
 
-def number(field: str, value: float, valid: Valid) -> float:
-    """Refuse a number that makes no sense."""
+def number(field: str, value: Any, valid: Valid) -> Any:
+    """Refuse a number that makes no sense, and a range whose ends do not."""
+    if isinstance(value, Range):
+        for end in value:
+            number(field, end, valid)
+        return value
     if not valid.fits(value) or value > _LARGEST:
         message = f"{field}={value:g}: valid values are {valid.words}"
         raise AssumptionError(message)
@@ -177,10 +200,12 @@ def check_finance(scenario: Any) -> None:
         raise AssumptionError(message)
 
 
-def share(field: str, value: Any) -> float | str:
+def share(field: str, value: Any) -> Any:
     """Check a share of embodied carbon: a preset or a fraction."""
     if isinstance(value, str) and value in (*SHARES, SHARED):
         return SHARES.get(value, SHARED)
+    if (found := _as_range(value)) is not None:
+        return number(field, found, FRACTION)
     try:
         return number(field, float(value), FRACTION)
     except (TypeError, ValueError) as error:

@@ -1,0 +1,46 @@
+"""A number of a scenario that is not known exactly."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hetcost.errors import AssumptionError
+
+
+class _Ends(NamedTuple):
+    low: float
+    mode: float
+    high: float
+
+
+class Range(_Ends):
+    """Bounds of a number and its likeliest value; results of single rows take the latter.
+
+    Parameters
+    ----------
+    low, mode, high : Least, likeliest and largest value, in the unit of the field.
+
+    Raises
+    ------
+    AssumptionError
+        They are not in that order.
+
+    Examples
+    --------
+    >>> Range(0.5, 0.7, 0.9).mode
+    0.7
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, low: float, mode: float, high: float) -> Range:
+        """Check the order."""
+        if not low <= mode <= high:
+            message = f"Range({low!r}, {mode!r}, {high!r}): low <= mode <= high does not hold"
+            raise AssumptionError(message)
+        return super().__new__(cls, float(low), float(mode), float(high))
+
+
+def likeliest(value: object) -> object:
+    """Return the mode of a range, and anything else as it is."""
+    return value.mode if isinstance(value, Range) else value

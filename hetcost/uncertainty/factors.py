@@ -1,0 +1,244 @@
+"""What of a result is not known exactly: ranges of a scenario, bounds of facts, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hetcost.errors import AssumptionError, listing
+from hetcost.impacts import Solved, card_bounds, field_of
+from hetcost.impacts.lookups import Known
+from hetcost.scenario import Range, Scenario
+
+Floats = NDArray[np.float64]
+Changed = dict[str, Floats]
+
+_DRAWN = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
+_RATED = ("n_gpus", "out_tok_per_s", "all_tok_per_s")
+
+
+class Factor(Protocol):
+    """One thing that is drawn, once for everything that rests on it."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Label, bounds and source."""
+
+    def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
+        """Change figures by draws, given as probabilities between 0 and 1."""
+
+
+def triangular(u: Floats, low: Any, mode: Any, high: Any) -> Floats:
+    """Return quantiles of a triangular distribution; of equal bounds, that value."""
+    span = np.where(high > low, high - low, 1.0)
+    corner = (mode - low) / span
+    rising = low + np.sqrt(u * span * (mode - low))
+    falling = high - np.sqrt((1 - u) * span * (high - mode))
+    return np.asarray(np.where(u < corner, rising, falling))
+
+
+class Number:
+    """A number with bounds, drawn once for all figures and rows that rest on it.
+
+    A range of a scenario stands in the place of its figure; a fact moves the figures that are
+    made of it by the ratio of the draw to its likeliest value.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        ends: tuple[float, float, float],
+        source: str,
+        ratio: Callable[[Floats, float], Floats] | None = None,
+    ) -> None:
+        self.label, self.source, self.ratio = label, source, ratio
+        self.low, self.mode, self.high = ends
+        self._rows: dict[str, NDArray[np.bool_]] = {}
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Label, bounds and source."""
+        ends = {"low": self.low, "mode": self.mode, "high": self.high}
+        return {"factor": self.label, **ends, "source": self.source}
+
+    def rests(self, figure: str, rows: NDArray[np.bool_]) -> None:
+        """Note that a figure rests on it in some rows."""
+        self._rows[figure] = self._rows.get(figure, np.zeros(len(rows), dtype=bool)) | rows
+
+    def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
+        """Move the figures by the draws."""
+        drawn = triangular(u, self.low, self.mode, self.high)[np.newaxis]
+        for figure, mask in self._rows.items():
+            now = changed.get(figure, base[figure][:, np.newaxis])
+            rows = mask[:, np.newaxis]
+            if rows.all() and now.shape[1] == 1 and bool((now == now[0]).all()):
+                now = now[:1]  # one row stands for all
+            moved = drawn if self.ratio is None else now * self.ratio(drawn, self.mode)
+            changed[figure] = moved if rows.all() else np.where(rows, moved, now)
+
+
+def _proportional(drawn: Floats, mode: float) -> Floats:
+    return drawn / mode
+
+
+def _consumed(loss: Floats, mode: float) -> Floats:
+    return (1 - mode) / (1 - loss)
+
+
+class BoardPower:
+    """Watts of a card's boards between their bounds: one draw for all loads."""
+
+    def __init__(self, card: str, rows: NDArray[np.bool_], low: Floats, high: Floats) -> None:
+        self.card, self.rows, self.low, self.high = card, rows, low, high
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Label, bounds and source."""
+        low, high = np.nanmin(self.low[self.rows]), np.nanmax(self.high[self.rows])
+        ends = {"low": low, "mode": np.nan, "high": high}
+        return {"factor": f"board power of {self.card}", **ends, "source": "power.csv"}
+
+    def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
+        """Let the boards draw between their bounds."""
+        wanted = base["wanted_w"] + base["wanted_frac"] * base["limit_w"]
+        busy = base["busy_frac"]
+        idle = np.where(busy < 1, base["idle_w"], 0.0) if (busy < 1).any() else 0.0
+        mode = busy * np.minimum(wanted, base["limit_w"]) + (1 - busy) * idle
+        rows = self.rows
+        watts = triangular(u, *(x[rows, np.newaxis] for x in (self.low, mode, self.high)))
+        wanted_w = changed.get("wanted_w", base["wanted_w"][:, np.newaxis])
+        changed["wanted_w"] = np.broadcast_to(wanted_w, (len(rows), u.size)).copy()
+        changed["wanted_w"][rows] = watts
+        for name, value in (("wanted_frac", 0.0), ("busy_frac", 1.0)):
+            now = changed.get(name, base[name][:, np.newaxis])
+            changed[name] = np.where(rows[:, np.newaxis], value, now)
+
+
+class Choice:
+    """One of several assumptions, each as likely: methods, zones. A share, not a probability."""
+
+    def __init__(self, label: str, options: Sequence[str], figures: Mapping[str, Floats]) -> None:
+        self.label, self.options, self.figures = label, options, figures
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Label, bounds and source."""
+        return {"factor": self.label, "source": "one of " + ", ".join(self.options)}
+
+    def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
+        """Take the figures of the option that is drawn."""
+        picked = np.minimum((u * len(self.options)).astype(int), len(self.options) - 1)
+        for name, by_option in self.figures.items():
+            before = base[name][:, np.newaxis]
+            taken = by_option[picked].T
+            if name in changed:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    taken = np.where(before != 0, changed[name] / before, 1.0) * taken
+            changed[name] = taken
+
+
+class Asked(NamedTuple):
+    """What is drawn: result, bounds of facts as well as ranges, and choices."""
+
+    on: Sequence[str]
+    facts: bool
+    choices: Mapping[str, Sequence[Any]]
+
+
+def find_factors(runs: pd.DataFrame, solved: Solved, asked: Asked) -> list[Factor]:
+    """Return what the results rest on that is not known exactly."""
+    read = {name for on in asked.on for name in solved.read_by(on)}
+    chosen = [
+        _choice(runs, solved, field, list(options)) for field, options in asked.choices.items()
+    ]
+    doubled = [name for choice in chosen for name in choice.figures]
+    if len(doubled) != len(set(doubled)):
+        twice = listing(sorted({name for name in doubled if doubled.count(name) > 1}))
+        message = f"choices: several of them decide on {twice}: give one of them"
+        raise AssumptionError(message)
+    found: dict[Any, Number] = {}
+    cards = solved.figures.cards
+    for figure in sorted(read - {*_DRAWN, *_RATED}):
+        looked_up = solved.figures.looked_up(figure).known
+        for code, (card, known) in enumerate(zip(cards.names, looked_up, strict=True)):
+            for key, number in _numbers(solved.scenario, card, figure, known, asked.facts, doubled):
+                found.setdefault(key, number).rests(figure, cards.codes == code)
+    power = _board_power(solved, read) if asked.facts else []
+    return [*found.values(), *_limits(solved, read), *power, *chosen]
+
+
+def _numbers(
+    scenario: Scenario, card: str, figure: str, known: Known, facts: bool, chosen: Sequence[str]
+) -> Iterator[tuple[Any, Number]]:
+    field = field_of(figure)
+    stated = scenario.range_of(field, card) if field else None
+    if isinstance(stated, Range):
+        label = _label(scenario, field, card)
+        yield label, Number(label, stated, "scenario")
+        return
+    if not facts or figure in chosen or known.missing:
+        return
+    if figure == "card_kgco2e" and (bounds := card_bounds(card, scenario)) is not None:
+        label = f"embodied carbon of {card}"
+        ends = (bounds[0], known.value, bounds[1])
+        yield label, Number(label, ends, known.basis, _proportional)
+        return
+    for fact in known.facts:
+        low, value, high = (float(fact[end]) for end in ("low", "value", "high"))
+        if low < high and value > 0:
+            label = f"{fact['quantity']} of {fact['entity']}"
+            ratio = _consumed if fact["quantity"] == "td_loss_frac" else _proportional
+            source = str(fact["source"])
+            yield (label, fact["date"], source), Number(label, (low, value, high), source, ratio)
+
+
+def _label(scenario: Scenario, field: str, card: str) -> str:
+    by_card = isinstance(getattr(scenario, field), Mapping)
+    return f"{field} of {card}" if by_card else field
+
+
+def _board_power(solved: Solved, read: set[str]) -> list[Factor]:
+    if "wanted_w" not in read:
+        return []
+    drawn, cards = solved.figures.drawn, solved.figures.cards
+    factors: list[Factor] = []
+    for code, card in enumerate(cards.names):
+        known = (cards.codes == code) & (drawn.low_w < drawn.high_w)
+        if known.any() and not isinstance(solved.scenario.range_of("tdp_w", card), Range):
+            factors.append(BoardPower(card, known, drawn.low_w, drawn.high_w))
+    return factors
+
+
+def _limits(solved: Solved, read: set[str]) -> list[Factor]:
+    if "limit_w" not in read:
+        return []
+    cards, factors = solved.figures.cards, []
+    for code, card in enumerate(cards.names):
+        stated = solved.scenario.range_of("tdp_w", card)
+        if isinstance(stated, Range):
+            factor = Number(f"tdp_w of {card}", stated, "scenario")
+            factor.rests("limit_w", cards.codes == code)
+            factors.append(factor)
+    return list(factors)
+
+
+def _choice(runs: pd.DataFrame, solved: Solved, field: str, options: list[Any]) -> Choice:
+    if len(options) < 2:
+        message = f"choices: {field} needs two options or more"
+        raise AssumptionError(message)
+    each = [
+        Solved(runs, solved.scenario.but(**{field: option}), "monte_carlo") for option in options
+    ]
+    figures = {}
+    for name in solved.figures:
+        values = np.stack([other.figures[name] for other in each])
+        if not all(np.array_equal(values[0], row, equal_nan=True) for row in values):
+            figures[name] = values
+    if not figures:
+        message = f"choices: {field} changes nothing that the results rest on"
+        raise AssumptionError(message)
+    return Choice(field, [str(option) for option in options], figures)
