@@ -100,7 +100,7 @@ def _check_limit(name: str, limit: float) -> None:
         raise AssumptionError(message)
 
 
-def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
+def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None) -> pd.DataFrame:
     """Say of every row whether its measured percentiles keep the SLO; drop nothing.
 
     A failed request is a miss. Where more failed than a percentile leaves room for, it is
@@ -111,12 +111,26 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
     ----------
     frame : Runs, one row each; columns named as the SLO's limits. [ms]
     slo : The limits.
+    confidence : Confidence, such as 0.95, with which a limit must be kept or broken by the
+        percentile of all requests that might have come, not of those that did. The bound is free
+        of any distribution: it is an order statistic, taken from the percentiles that the row
+        has. Where too few requests were measured the answer is missing: undetermined. The 99th
+        percentile of 200 requests has no upper bound at 95 %; 299 would be needed.
 
     Returns
     -------
-    The frame with ``slo`` (text), ``meets_slo`` (nullable boolean: missing where a metric is)
-    and ``slo_note`` (the limit broken, or the metric missing).
+    The frame with ``slo`` (text), ``meets_slo`` (nullable boolean: missing where a metric is, or
+    where the confidence cannot be had) and ``slo_note`` (the limit broken, the metric missing, or
+    what is undetermined).
+
+    Raises
+    ------
+    AssumptionError
+        `slo` is not an SLO, or the confidence is not between 0 and 1.
     """
+    if confidence is not None and not 0 < confidence < 1:
+        message = f"meets_slo: confidence={confidence!r}: valid values are between 0 and 1"
+        raise AssumptionError(message)
     if not isinstance(slo, SLO):
         message = f"meets_slo: {slo!r} is not an SLO"
         raise AssumptionError(message)
@@ -135,6 +149,16 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
         broken = (values > limit) | too_many
         unmeasured = np.isnan(values) & ~broken
         survivors = (failed > 0) & ~broken & ~unmeasured
+        if confidence is not None:
+            above, below = _confident(frame, name, limit, completed, confidence)
+            unsure = ~(above | below | too_many | unmeasured)
+            kept &= ~(above | too_many)
+            known &= ~(unmeasured | unsure | (survivors & ~above))
+            _add(notes, above & ~too_many, f"{name} above {limit:g} at {confidence:.0%}")
+            _add(notes, too_many, f"{name}: too many requests failed")
+            _add(notes, unmeasured, f"{name} not measured")
+            _add_each(notes, unsure, _undetermined(name, completed, confidence))
+            continue
         kept &= ~broken
         known &= ~(unmeasured | survivors)
         _add(notes, (values > limit) & ~too_many, f"{name} above {limit:g}")
@@ -147,6 +171,47 @@ def meets_slo(frame: pd.DataFrame, slo: SLO) -> pd.DataFrame:
     verdict = pd.Series(kept, index=frame.index).astype("boolean").mask(kept & ~known)
     return frame.assign(
         slo=str(slo), meets_slo=verdict, slo_note=pd.Series(notes, index=frame.index, dtype="str")
+    )
+
+
+def _confident(
+    frame: pd.DataFrame, name: str, limit: float, n: NDArray[np.float64], confidence: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say of which rows the percentile of all requests is known to lie above or below a limit.
+
+    Of n requests, the number that lie below the p-quantile is binomial: the k-th smallest is an
+    upper bound with the probability that at most k - 1 lie below it. A measured
+    percentile of that rank or above is a bound as well; and likewise from below.
+    """
+    from scipy.stats import binom
+
+    percentile, metric = split_limit(name)
+    share = percentile / 100
+    counted = np.nan_to_num(n)
+    upper = binom.ppf(confidence, counted, share) + 1  # smallest k with P(below < k) >= confidence
+    lower = binom.ppf(1 - confidence, counted, share)  # largest k with P(below >= k) >= confidence
+    above, below = (np.zeros(len(frame), dtype=bool) for _ in range(2))
+    for column in frame.columns:
+        match = _LIMIT.fullmatch(str(column))
+        if match is None or match["metric"] != metric:
+            continue
+        rank = split_limit(str(column))[0] / 100 * (counted - 1) + 1
+        values = _numbers(frame, str(column))
+        below |= (rank >= upper) & (upper <= counted) & (values <= limit) & (values >= 0)
+        above |= (rank <= lower) & (lower >= 1) & (values > limit)
+    return above, below
+
+
+def _undetermined(name: str, n: NDArray[np.float64], confidence: float) -> NDArray[np.object_]:
+    percentile, metric = split_limit(name)
+    what = f"P{percentile:g} {METRIC_NAMES[metric]}"
+    return np.array(
+        [
+            f"{name} undetermined: the {what} of {count:.0f} requests is not bounded by what was "
+            f"measured, at {confidence:.0%}"
+            for count in np.nan_to_num(n)
+        ],
+        dtype=object,
     )
 
 
@@ -164,5 +229,9 @@ def _numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
 
 
 def _add(notes: NDArray[np.object_], where: Any, text: str) -> None:
+    _add_each(notes, where, np.full(len(notes), text, dtype=object))
+
+
+def _add_each(notes: NDArray[np.object_], where: Any, texts: NDArray[np.object_]) -> None:
     for index in np.flatnonzero(where):
-        notes[index] = f"{notes[index]}; {text}" if notes[index] else text
+        notes[index] = f"{notes[index]}; {texts[index]}" if notes[index] else texts[index]

@@ -29,6 +29,15 @@ for unit in (
 FORMULAS = {
     ("cost", "usd_per_h"): ({"usd_per_gpu_h": "USD/h", "n_gpus": ""}, "USD/h"),
     ("cost", "usd_per_mtok"): ({"usd_per_h": "USD/h", "tok_per_s": "tok/s"}, "USD/Mtok"),
+    ("cost", "usd_per_api_h"): (
+        {
+            "in_tok_per_s": "tok/s",
+            "out_tok_per_s": "tok/s",
+            "usd_per_mtok_in": "USD/Mtok",
+            "usd_per_mtok_out": "USD/Mtok",
+        },
+        "USD/h",
+    ),
     ("cost", "mtok_per_h"): ({"tok_per_s": "tok/s"}, "Mtok/h"),
     ("cost", "usd_per_run"): ({"usd_per_h": "USD/h", "duration_s": "s"}, "USD"),
     ("energy", "capped_w"): ({"wanted_w": "W", "limit_w": "W"}, "W"),
@@ -143,6 +152,9 @@ EXPONENTIAL = {
 BY_HAND = {
     "usd_per_h": lambda usd_per_gpu_h, n_gpus: usd_per_gpu_h * n_gpus,
     "usd_per_mtok": lambda usd_per_h, tok_per_s: usd_per_h / tok_per_s,
+    "usd_per_api_h": lambda in_tok_per_s, out_tok_per_s, usd_per_mtok_in, usd_per_mtok_out: (
+        in_tok_per_s * usd_per_mtok_in + out_tok_per_s * usd_per_mtok_out
+    ),
     "mtok_per_h": lambda tok_per_s: tok_per_s,
     "usd_per_run": lambda usd_per_h, duration_s: usd_per_h * duration_s,
     "nameplate_gpu_w": lambda tdp_w, n_gpus: tdp_w * n_gpus,

@@ -92,3 +92,59 @@ def test_a_looser_slo_never_loses_a_row(runs):
     for strict, loose in itertools.pairwise(kept):
         assert (loose | ~strict).all()
     assert hc.meets_slo is meets_slo
+
+
+# --- with a confidence --------------------------------------------------------------------------
+
+
+def _measured(n, **percentiles):
+    return pd.DataFrame([{"completed": n, "failed": 0, **percentiles}])
+
+
+def _verdict(frame, confidence=0.95, **limits):
+    row = hc.meets_slo(frame, hc.SLO(**limits), confidence=confidence).iloc[0]
+    return row["meets_slo"], row["slo_note"]
+
+
+def test_the_p99_of_200_requests_has_no_upper_bound():
+    kept, note = _verdict(_measured(200, p95_ttft_ms=80.0, p99_ttft_ms=100.0), p99_ttft_ms=300)
+    assert kept is pd.NA
+    assert "p99_ttft_ms undetermined: the P99 TTFT of 200 requests is not bounded" in note
+    assert _verdict(_measured(200, p99_ttft_ms=100.0), None, p99_ttft_ms=300) == (True, "")
+
+
+@pytest.mark.parametrize(("n", "bounded"), [(298, False), (299, True), (5000, True)])
+def test_the_largest_of_299_bounds_the_p99(n, bounded):
+    frame = _measured(n, p99_ttft_ms=100.0, p100_ttft_ms=200.0)
+    kept, _ = _verdict(frame, p99_ttft_ms=300)
+    assert (kept is not pd.NA) == bounded
+
+
+def test_a_higher_percentile_bounds_a_lower_one_and_a_lower_breaks_a_higher():
+    frame = _measured(200, p50_ttft_ms=40.0, p90_ttft_ms=90.0, p95_ttft_ms=100.0, p99_ttft_ms=900.0)
+    assert _verdict(frame, p90_ttft_ms=100) == (True, "")
+    assert _verdict(frame, p90_ttft_ms=95)[0] is pd.NA, "P90 is kept, but its bound P95 is not"
+    assert _verdict(frame, p99_ttft_ms=99)[0] == False  # noqa: E712
+    assert "above 99 at 95%" in _verdict(frame, p99_ttft_ms=99)[1]
+    assert _verdict(frame, p99_ttft_ms=899)[0] is pd.NA, "broken as measured, not with confidence"
+
+
+def test_the_bound_holds_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    n, true = 400, -np.log(0.1)
+    samples = rng.exponential(size=(2000, n))
+    frame = pd.DataFrame(
+        {f"p{q}_ttft_ms": np.percentile(samples, q, axis=1) for q in range(85, 100)}
+    ).assign(completed=n, failed=0)
+    wrong = [
+        hc.meets_slo(frame, hc.SLO(p90_ttft_ms=limit), confidence=0.95)["meets_slo"]
+        for limit in (true * 0.999, true * 1.001)
+    ]
+    assert (wrong[0].fillna(False)).mean() <= 0.05, "kept, where the limit is broken"
+    assert (~wrong[1].fillna(True)).mean() <= 0.05, "broken, where the limit is kept"
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 95])
+def test_a_confidence_lies_between_0_and_1(confidence):
+    with pytest.raises(AssumptionError, match=r"confidence.*between 0 and 1"):
+        hc.meets_slo(_measured(200), hc.SLO(), confidence=confidence)

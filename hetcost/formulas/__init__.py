@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 def at_least(low: float, **values: Numeric) -> None:
     """Raise :class:`AssumptionError` if any value lies below `low`; missing values pass."""
     for name, value in values.items():
-        _refuse(np.asarray(value) < low, name, value, f"at least {low:g}")
+        if _least(value) < low:
+            _refuse(np.asarray(value) < low, name, value, f"at least {low:g}")
 
 
 def above(low: float, **values: Numeric) -> None:
     """Raise :class:`AssumptionError` if any value is not above `low`; missing values pass."""
     for name, value in values.items():
-        _refuse(np.asarray(value) <= low, name, value, f"above {low:g}")
+        if _least(value) <= low:
+            _refuse(np.asarray(value) <= low, name, value, f"above {low:g}")
 
 
 def below(high: float, **values: Numeric) -> None:
@@ -49,6 +51,11 @@ def positive_fraction(**values: Numeric) -> None:
     for name, value in values.items():
         wrong = (np.asarray(value) <= 0) | (np.asarray(value) > 1)
         _refuse(wrong, name, value, "above 0, at most 1")
+
+
+def _least(value: Numeric) -> float:
+    """Return the least value, missing ones left out; inf of none."""
+    return float(np.fmin.reduce(np.asarray(value, dtype="float64"), axis=None, initial=np.inf))
 
 
 def _refuse(wrong: NDArray[np.bool_], name: str, value: Numeric, valid: str) -> None:

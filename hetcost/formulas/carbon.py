@@ -42,7 +42,7 @@ def op_gco2e_per_mtok(site_j_per_tok: Numeric, gco2e_per_kwh: Numeric) -> Numeri
     15.63
     """
     at_least(0, site_j_per_tok=site_j_per_tok, gco2e_per_kwh=gco2e_per_kwh)
-    return site_j_per_tok * TOKENS_PER_MTOK / JOULES_PER_KWH * gco2e_per_kwh
+    return site_j_per_tok * (TOKENS_PER_MTOK / JOULES_PER_KWH * gco2e_per_kwh)
 
 
 def consumed_gco2e_per_kwh(generated_gco2e_per_kwh: Numeric, td_loss_frac: Numeric) -> Numeric:
@@ -106,7 +106,7 @@ def emb_gco2e_per_h(
     positive_fraction(assigned_frac=assigned_frac, load_frac=load_frac)
     fraction(share_frac=share_frac)
     hours = HOURS_PER_YEAR * life_yr * assigned_frac * load_frac
-    return share_frac * kgco2e * GRAMS_PER_KG / hours
+    return kgco2e * (share_frac * GRAMS_PER_KG / hours)
 
 
 def emb_gco2e_per_mtok(emb_gco2e_per_h: Numeric, tok_per_s: Numeric) -> Numeric:
@@ -130,7 +130,7 @@ def emb_gco2e_per_mtok(emb_gco2e_per_h: Numeric, tok_per_s: Numeric) -> Numeric:
     """
     at_least(0, emb_gco2e_per_h=emb_gco2e_per_h)
     above(0, tok_per_s=tok_per_s)
-    return emb_gco2e_per_h / (SECONDS_PER_HOUR * tok_per_s) * TOKENS_PER_MTOK
+    return emb_gco2e_per_h * (TOKENS_PER_MTOK / (SECONDS_PER_HOUR * tok_per_s))
 
 
 def gco2e_per_mtok(op_gco2e_per_mtok: Numeric, emb_gco2e_per_mtok: Numeric) -> Numeric:

@@ -166,7 +166,7 @@ def charged_w(w_load: Numeric, w_idle: Numeric, load_frac: Numeric) -> Numeric:
     """
     at_least(0, w_load=w_load, w_idle=w_idle)
     positive_fraction(load_frac=load_frac)
-    return w_load + w_idle * (1 - load_frac) / load_frac
+    return w_load + w_idle * ((1 - load_frac) / load_frac)
 
 
 def incremental_w(w_load: Numeric, w_idle: Numeric) -> Numeric:

@@ -123,24 +123,3 @@ class Figures(Mapping[str, Floats]):
     def __len__(self) -> int:
         """Count the figures."""
         return len(list(iter(self)))
-
-
-class Varied(Mapping[str, Floats]):
-    """Figures as columns of one value per row, some of them changed to rows by draws."""
-
-    def __init__(self, figures: Mapping[str, Floats], changed: Mapping[str, Floats]) -> None:
-        self._figures, self._changed = figures, changed
-
-    def __getitem__(self, name: str) -> Floats:
-        """Return the changed values of a figure, else its own as a column."""
-        if name in self._changed:
-            return self._changed[name]
-        return self._figures[name][:, np.newaxis]
-
-    def __iter__(self) -> Iterator[str]:
-        """Name every figure."""
-        return iter(self._figures)
-
-    def __len__(self) -> int:
-        """Count the figures."""
-        return len(self._figures)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hetcost.columns import ENERGY_BOUNDARIES
 from hetcost.formulas import energy
 from hetcost.impacts import lookups, model, power
 from hetcost.impacts.accounting import read, with_columns
@@ -47,11 +48,18 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     scenario, cards = of.scenario, of.cards
     off = scenario.idle_baseline == "off"
     idle_name = "idle_w" if off else "idle_bare_w"
-    load, idle = model.load_w(of), model.idle_w(of, idle_name)
-    counted = model.counted_w(of, scenario.idle_baseline)
+    counted = {
+        boundary: model.counted_w(of, scenario.idle_baseline, boundary)
+        for boundary in ENERGY_BOUNDARIES
+    }
     below_idle = np.zeros(len(runs), dtype=bool)
     if not off:
-        below_idle = np.logical_or.reduce([load[name] < idle[name] for name in load])
+        below_idle = np.logical_or.reduce(
+            [
+                model.load_w(of, boundary) < model.idle_w(of, boundary, bare=True)
+                for boundary in ENERGY_BOUNDARIES
+            ]
+        )
     added: dict[str, Any] = {
         "power_model": scenario.power_model,
         "power_quality": of.drawn.quality,
@@ -60,11 +68,11 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
         "idle_baseline": scenario.idle_baseline,
         "idle_basis": of.looked_up(idle_name).bases,
         "load_frac": of["load_frac"],
-        "gpu_w_load": load["gpu"],
+        "gpu_w_load": model.gpu_w(of),
         "gpu_w_load_lo": of.drawn.low_w * of["n_gpus"],
         "gpu_w_load_hi": of.drawn.high_w * of["n_gpus"],
-        "site_w_load": load["site"],
-        "site_w_idle": idle["site"],
+        "site_w_load": model.load_w(of),
+        "site_w_idle": model.idle_w(of, bare=not off),
     }
     for basis, rate in of.known.rates.items():
         for boundary, watts in counted.items():

@@ -16,7 +16,6 @@ from hetcost.formulas import carbon, cost, energy, ownership
 from hetcost.impacts.lookups import Floats, Mask
 
 Figures = Mapping[str, Floats]
-Watts = dict[str, Floats]
 
 WAYS = ("rent", "spot", "own", "idle")
 OUTCOMES = (
@@ -43,35 +42,29 @@ def gpu_w(of: Figures) -> Floats:
     return np.asarray(energy.duty_w(busy, resting, part) * of["n_gpus"])
 
 
-def load_w(of: Figures) -> Watts:
-    """Return the power under load at each boundary, in W."""
-    return _boundaries(gpu_w(of), of["host_w_load"] * of["n_gpus"], of["psu_load"], of["pue"])
+def load_w(of: Figures, boundary: str = "site") -> Floats:
+    """Return the power under load at a boundary: gpu, it or site, in W."""
+    host = of["host_w_load"] * of["n_gpus"]
+    return _at(boundary, gpu_w(of), host, of["psu_load"], of["pue"])
 
 
-def idle_w(of: Figures, name: str = "idle_w") -> Watts:
-    """Return the power of the idle machine at each boundary, in W.
-
-    `name` is ``idle_w``, weights loaded, or ``idle_bare_w``, of a machine without the service.
-    """
-    boards, host = of[name] * of["n_gpus"], of["host_w_idle"] * of["n_gpus"]
-    return _boundaries(boards, host, of["psu_efficiency_frac"], of["pue"])
+def idle_w(of: Figures, boundary: str = "site", *, bare: bool = False) -> Floats:
+    """Return the power of the idle machine at a boundary, in W: with weights loaded, or bare."""
+    boards = of["idle_bare_w" if bare else "idle_w"] * of["n_gpus"]
+    host = of["host_w_idle"] * of["n_gpus"]
+    return _at(boundary, boards, host, of["psu_efficiency_frac"], of["pue"])
 
 
-def counted_w(of: Figures, baseline: str) -> Watts:
-    """Return the power to charge to a loaded hour, by the idle baseline, in W."""
-    load = load_w(of)
-    idle = idle_w(of) if baseline == "off" else idle_w(of, "idle_bare_w")
+def counted_w(of: Figures, baseline: str, boundary: str = "site") -> Floats:
+    """Return the power to charge to a loaded hour at a boundary, by the idle baseline, in W."""
     if baseline == "in_use":
-        extra = np.asarray(energy.incremental_w(load["gpu"], idle["gpu"]))
-        return _boundaries(extra, np.zeros(1), of["psu_load"], of["pue"])
+        boards = load_w(of, "gpu"), idle_w(of, "gpu", bare=True)
+        extra = np.asarray(energy.incremental_w(*boards))
+        return _at(boundary, extra, np.zeros(1), of["psu_load"], of["pue"])
+    load = load_w(of, boundary)
     if baseline == "idle":
-        return {name: np.asarray(energy.incremental_w(load[name], idle[name])) for name in load}
-    u = of["load_frac"]
-    # An unknown idle power does not matter where no hour is idle.
-    return {
-        name: np.asarray(energy.charged_w(load[name], np.where(u == 1, 0.0, idle[name]), u))
-        for name in load
-    }
+        return np.asarray(energy.incremental_w(load, idle_w(of, boundary, bare=True)))
+    return _charged_w(of, load, boundary)
 
 
 def emb_gco2e_per_h(of: Figures) -> Floats:
@@ -119,21 +112,32 @@ def outcome(of: Figures, ways: Mapping[str, Mask], baseline: str, name: str) -> 
     if name.startswith("usd_per_mtok"):
         return np.asarray(cost.usd_per_mtok(usd_per_h(of, ways)["usd_per_h"], rate))
     if "_j_per_tok_" in name:
-        watts = counted_w(of, baseline)[name.partition("_")[0]]
+        watts = counted_w(of, baseline, name.partition("_")[0])
         return np.asarray(energy.j_per_tok(watts, rate))
     op: Floats | float = 0.0
     emb: Floats | float = 0.0
     if not name.startswith("emb_"):
-        joules = energy.j_per_tok(counted_w(of, baseline)["site"], rate)
+        joules = energy.j_per_tok(counted_w(of, baseline), rate)
         op = np.asarray(carbon.op_gco2e_per_mtok(joules, of["gco2e_per_kwh"]))
     if not name.startswith("op_"):
         emb = np.asarray(carbon.emb_gco2e_per_mtok(emb_gco2e_per_h(of), rate))
     return np.asarray(carbon.gco2e_per_mtok(op, emb))
 
 
-def _boundaries(gpu: Floats, host: Floats, psu: Floats, pue: Floats) -> Watts:
+def _at(boundary: str, gpu: Floats, host: Floats, psu: Floats, pue: Floats) -> Floats:
+    if boundary == "gpu":
+        return gpu
     it = np.asarray(energy.it_w(gpu, host, psu))
-    return {"gpu": gpu, "it": it, "site": np.asarray(energy.site_w(it, pue))}
+    return it if boundary == "it" else np.asarray(energy.site_w(it, pue))
+
+
+def _charged_w(of: Figures, load: Floats, boundary: str) -> Floats:
+    """Charge idle hours, whose power does not matter where there are none."""
+    u = of["load_frac"]
+    if np.all(u == 1):
+        return load
+    idle = np.where(u == 1, 0.0, idle_w(of, boundary)) if np.any(u == 1) else idle_w(of, boundary)
+    return np.asarray(energy.charged_w(load, idle, u))
 
 
 def _shared(gpu: Floats, host: Floats, power: Floats) -> dict[str, Floats]:
@@ -160,7 +164,7 @@ def _spot(of: Figures) -> dict[str, Floats]:
 
 def _own(of: Figures) -> dict[str, Floats]:
     bought = of["n_gpus"] * (1 + of["spares_frac"])
-    load, idle, u = load_w(of), idle_w(of), of["load_frac"]
+    u = of["load_frac"]
 
     def capital(usd: Floats) -> Floats:
         """Return the yearly cost of a purchase: annuity, upkeep, and what fails and is replaced."""
@@ -177,8 +181,8 @@ def _own(of: Figures) -> dict[str, Floats]:
         per_used_h = ownership.usd_per_used_h(usd_per_yr, of["avail_frac"], u)
         return np.asarray(ownership.with_fee(per_used_h, of["platform_fee_frac"]))
 
-    space = np.asarray(ownership.colo_usd_per_yr(of["colo_usd_per_kw_month"], load["it"]))
-    charged = energy.charged_w(load["site"], np.where(u == 1, 0.0, idle["site"]), u)
+    space = np.asarray(ownership.colo_usd_per_yr(of["colo_usd_per_kw_month"], load_w(of, "it")))
+    charged = _charged_w(of, load_w(of), "site")
     electricity = ownership.power_usd_per_h(of["usd_per_kwh"], charged)
     return _shared(
         hourly(capital(of["capex_usd"] * bought)),
@@ -189,7 +193,7 @@ def _own(of: Figures) -> dict[str, Floats]:
 
 def _idle(of: Figures) -> dict[str, Floats]:
     replicas = 1 + of["churn_frac"]
-    extra = energy.incremental_w(load_w(of)["site"], idle_w(of, "idle_bare_w")["site"])
+    extra = energy.incremental_w(load_w(of), idle_w(of, bare=True))
     wear = ownership.wear_usd_per_h(of["capex_usd"], of["wear_frac"]) * of["n_gpus"]
     electricity = ownership.power_usd_per_h(of["usd_per_kwh"], extra)
     gpu, power = (

@@ -114,7 +114,7 @@ def _powered(of: Figures, way: str) -> list[Cause]:
         idling = (of.looked_up(name).cause for name in ("idle_w", "host_w_idle"))
         causes += [(part & mask, why) for mask, why in idling]
     if way == "idle":
-        extra: Floats = model.load_w(of)["site"] - model.idle_w(of, "idle_bare_w")["site"]
+        extra: Floats = model.load_w(of) - model.idle_w(of, bare=True)
         causes.append((extra < 0, "no more power under load than idle"))
     return causes
 

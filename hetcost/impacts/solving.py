@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,23 +10,33 @@ import pandas as pd
 
 from hetcost.impacts import lookups, model
 from hetcost.impacts.accounting import read
-from hetcost.impacts.figures import Figures, Varied
+from hetcost.impacts.figures import Figures
 from hetcost.impacts.lookups import Floats
 from hetcost.impacts.money import ways_of
 from hetcost.scenario import Scenario
 
 
-class _Watched(Varied):
-    """Figures that keep the names they are asked for."""
+class _Rows(dict[str, Floats]):
+    """Figures of every row, laid out once and kept: rows are few where draws are many."""
 
-    def __init__(self, figures: Figures, seen: set[str]) -> None:
-        super().__init__(figures, {})
-        self._seen = seen
+    def __init__(self, figures: Figures) -> None:
+        super().__init__()
+        self._figures = figures
 
-    def __getitem__(self, name: str) -> Floats:
-        """Return a figure, and remember that it was asked for."""
-        self._seen.add(name)
-        return super().__getitem__(name)
+    def __missing__(self, name: str) -> Floats:
+        """Lay a figure out."""
+        self[name] = self._figures[name]
+        return self[name]
+
+
+class _Columns(_Rows):
+    """The same as columns, of a single row where all are equal."""
+
+    def __missing__(self, name: str) -> Floats:
+        """Lay a figure out as a column."""
+        values = self._figures[name][:, np.newaxis]
+        self[name] = values[:1] if (values == values[:1]).all() else values
+        return self[name]
 
 
 class Solved:
@@ -34,6 +45,8 @@ class Solved:
     def __init__(self, runs: pd.DataFrame, scenario: Scenario, verb: str) -> None:
         self.scenario = lookups.checked(scenario)
         self.figures = Figures(runs, read(runs, self.scenario, verb))
+        self.kept = _Rows(self.figures)
+        self._columns = _Columns(self.figures)
         ways = ways_of(self.figures)
         self._ways = {way: mask[:, np.newaxis] for way, mask in ways.items()}
         names = [lookups.way(card, self.scenario) for card in self.figures.cards.names]
@@ -41,10 +54,9 @@ class Solved:
 
     def read_by(self, on: str) -> set[str]:
         """Return the names of the figures that a result is computed from."""
-        seen: set[str] = set()
-        baseline = self.scenario.idle_baseline
-        model.outcome(_Watched(self.figures, seen), self._ways, baseline, on)
-        return seen
+        read = _Columns(self.figures)
+        model.outcome(read, self._ways, self.scenario.idle_baseline, on)
+        return set(read)
 
     def values(self, on: str, changed: Mapping[str, Floats]) -> Floats:
         """Return a result of every row, by the values of the changed figures.
@@ -52,7 +64,7 @@ class Solved:
         `changed` holds arrays of rows by values, or of one row by values where they are the same
         for every row. The result has rows by values.
         """
-        of = Varied(self.figures, changed)
+        of = ChainMap(dict(changed), self._columns)
         found = model.outcome(of, self._ways, self.scenario.idle_baseline, on)
         width = max([array.shape[1] for array in changed.values()], default=1)
         return np.broadcast_to(found, (len(self.ways_by_row), width))

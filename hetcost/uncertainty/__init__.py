@@ -18,7 +18,7 @@ from hetcost.uncertainty.factors import Asked, Changed, Factor, Floats, find_fac
 __all__ = ["Draws", "indices", "monte_carlo", "repeat_noise", "sobol", "tornado"]
 
 _REPLICATES = 8  # independent scramblings, whose spread is the error of the rest
-_CHUNK = 2**18  # rows times draws that are computed at once
+_CHUNK = 2**17  # rows times draws that are computed at once
 _LOW, _HIGH = 0.05, 0.95
 _CONFIGURATION = ["model", "gpu", "n_gpus", "request_rate_per_s"]
 
@@ -280,7 +280,7 @@ def indices(
         message = f"n={n!r}: a power of two belongs here"
         raise AssumptionError(message)
     found = sobol_indices(
-        func=lambda x: np.atleast_2d(function(x)),
+        func=lambda x: np.array(function(x), ndmin=2),
         n=n,
         dists=[uniform()] * dimensions,
         rng=np.random.default_rng(seed),
@@ -370,7 +370,7 @@ def _compared(
 def _changed(solved: Solved, factors: Sequence[Factor], points: Floats) -> Changed:
     changed: Changed = {}
     for factor, u in zip(factors, points.T, strict=True):
-        factor.into(changed, solved.figures, u)
+        factor.into(changed, solved.kept, u)
     return changed
 
 

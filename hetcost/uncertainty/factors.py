@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Changed = dict[str, Floats]
 
 _DRAWN = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
+_LOOKED_AT = 9  # points between the ends of a factor
 _RATED = ("n_gpus", "out_tok_per_s", "all_tok_per_s")
 
 
@@ -168,7 +169,19 @@ def find_factors(runs: pd.DataFrame, solved: Solved, asked: Asked) -> list[Facto
             for key, number in _numbers(solved.scenario, card, figure, known, asked.facts, doubled):
                 found.setdefault(key, number).rests(figure, cards.codes == code)
     power = _board_power(solved, read) if asked.facts else []
-    return [*found.values(), *_limits(solved, read), *power, *chosen]
+    factors = [*found.values(), *_limits(solved, read), *power, *chosen]
+    return [factor for factor in factors if _moves(factor, solved, asked.on)]
+
+
+def _moves(factor: Factor, solved: Solved, on: Sequence[str]) -> bool:
+    """Say whether a factor changes any result of any row."""
+    changed: Changed = {}
+    factor.into(changed, solved.figures, np.linspace(0.0, 1.0, _LOOKED_AT))
+    for name in on:
+        values = solved.values(name, changed)
+        if not np.array_equal(values, values[:, :1] + 0 * values, equal_nan=True):
+            return True
+    return False
 
 
 def _numbers(
