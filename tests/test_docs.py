@@ -38,9 +38,18 @@ def test_the_readmes_own_runs_are_read_as_written(tmp_path, monkeypatch):
     (tmp_path / "results" / "a.json").write_text(json.dumps(bare), "utf-8")
     monkeypatch.chdir(tmp_path)
     namespace = {}
-    exec(compile(_blocks("python")[1], "README.md", "exec"), namespace)
+    exec(compile(_blocks("python")[2], "README.md", "exec"), namespace)
     assert namespace["scan"].refused.empty
     assert len(namespace["scan"].runs) == 1
+
+
+def test_the_readmes_other_sessions_run_as_written(monkeypatch):
+    monkeypatch.chdir(os.sep)
+    namespace = {}
+    exec(compile(_blocks("python")[1], "README.md", "exec"), namespace)
+    assert 0 < namespace["draws"].values["usd_per_mtok_out"].min()
+    exec(compile(_blocks("python")[3], "README.md", "exec"), namespace)
+    assert namespace["measured"]["gpu_power_w"].item() == 310
 
 
 def test_the_readme_counts_the_verdicts_as_they_are():
