@@ -202,7 +202,7 @@ def claims() -> None:
 
 
 def _assigned(assignments: list[str] | None) -> dict[str, Any]:
-    """Split ``name=value``; a value in braces is a mapping, as in YAML."""
+    """Split ``name=value``; a value in braces is a mapping, in brackets a range, as in YAML."""
     given: dict[str, Any] = {}
     for assignment in assignments or []:
         name, equals, value = assignment.partition("=")
@@ -212,17 +212,18 @@ def _assigned(assignments: list[str] | None) -> dict[str, Any]:
         if name in given:
             message = f"{name} is given twice"
             raise AssumptionError(message)
-        given[name] = _mapping(value) if value.startswith("{") else value
+        given[name] = _structured(value) if value.startswith(("{", "[")) else value
     return given
 
 
-def _mapping(text: str) -> Any:
+def _structured(text: str) -> Any:
     try:
         read = read_yaml(text)
     except AssumptionError:
         return text
-    is_mapping = isinstance(read, Mapping)
-    return {str(key): value for key, value in read.items()} if is_mapping else text
+    if isinstance(read, Mapping):
+        return {str(key): value for key, value in read.items()}
+    return read if isinstance(read, list) else text
 
 
 def _print(frame: pd.DataFrame) -> None:
