@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hetcost.runs import Scan, highest_measured, load_runs, of_model, read_runs, scan_runs
     from hetcost.scenario import Range, Scenario
     from hetcost.slo import SLO, meets_slo
-    from hetcost.uncertainty import monte_carlo, repeat_noise, sobol, tornado
+    from hetcost.uncertainty import Draws, monte_carlo, repeat_noise, sobol, tornado
 
 _HOME = {
     "api_breakeven": "crossover",
@@ -43,6 +43,7 @@ _HOME = {
     "breakeven_table": "crossover",
     "highest_measured": "runs",
     "DataWarning": "errors",
+    "Draws": "uncertainty",
     "HetcostError": "errors",
     "SLO": "slo",
     "Range": "scenario",
@@ -75,6 +76,7 @@ _HOME = {
 __all__ = [
     "SLO",
     "DataWarning",
+    "Draws",
     "HetcostError",
     "Range",
     "Scan",

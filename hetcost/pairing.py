@@ -97,6 +97,12 @@ def name_of(row: pd.Series) -> str:
     return f"{known.get('n_gpus', '?')}x {known.get('gpu', '?')}{rate}"
 
 
+def why_missing(row: pd.Series, on: str) -> str:
+    """Return why an evaluated row lacks a result."""
+    kind = "cost" if on.startswith("usd") else "energy" if "_j_per_" in on else "carbon"
+    return str(row[f"{kind}_note"])
+
+
 def _grouped(runs: pd.DataFrame, keys: list[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
     if not keys:
         return [((), runs)]
@@ -111,10 +117,7 @@ def _one(rows: pd.DataFrame, name: str, group: dict[str, Any], pick: Pick | None
         return pick(rows)
     found = "; ".join(name_of(row) for _, row in rows.head(_SHOWN).iterrows())
     more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    message = (
-        f"{name} matches {len(rows)} rows{_where(group)}: {found}{more}; narrow the query, or "
-        "where it may be, pick='cheapest'"
-    )
+    message = f"{name} matches {len(rows)} rows{_where(group)}: {found}{more}; narrow the query"
     raise AssumptionError(message)
 
 

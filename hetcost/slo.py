@@ -17,6 +17,7 @@ from hetcost.errors import AssumptionError, UnknownNameError, listing, nearest_f
 
 _LIMIT = re.compile(r"p(?P<percentile>\d{1,3}(?:_\d+)?)_(?P<metric>ttft|tpot|e2el)_ms")
 _ROUNDING = 1e-9  # of a request
+_SURVIVORS = "{} is known only for the requests that succeeded"
 METRIC_NAMES = {"ttft": "TTFT", "tpot": "TPOT", "e2el": "E2E"}
 _EXAMPLES = [
     f"{statistic}_{metric}_ms"
@@ -114,8 +115,9 @@ def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None)
     confidence : Confidence, such as 0.95, with which a limit must be kept or broken by the
         percentile of all requests that might have come, not of those that did. The bound is free
         of any distribution: it is an order statistic, taken from the percentiles that the row
-        has. Where too few requests were measured the answer is missing: undetermined. The 99th
-        percentile of 200 requests has no upper bound at 95 %; 299 would be needed.
+        has (ranked linearly, as numpy and the load generators do). Where too few requests were
+        measured the answer is missing: undetermined. The 99th percentile of 200 requests has no
+        upper bound at 95 %; 299 would be needed.
 
     Returns
     -------
@@ -157,6 +159,7 @@ def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None)
             _add(notes, above & ~too_many, f"{name} above {limit:g} at {confidence:.0%}")
             _add(notes, too_many, f"{name}: too many requests failed")
             _add(notes, unmeasured, f"{name} not measured")
+            _add(notes, survivors & ~above & ~unsure, _SURVIVORS.format(name))
             _add_each(notes, unsure, _undetermined(name, completed, confidence))
             continue
         kept &= ~broken
@@ -164,7 +167,7 @@ def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None)
         _add(notes, (values > limit) & ~too_many, f"{name} above {limit:g}")
         _add(notes, too_many, f"{name}: too many requests failed")
         _add(notes, unmeasured, f"{name} not measured")
-        _add(notes, survivors, f"{name} is known only for the requests that succeeded")
+        _add(notes, survivors, _SURVIVORS.format(name))
     unanswered = (completed == 0) & kept & known
     _add(notes, unanswered, "no completed requests")
     known &= ~unanswered

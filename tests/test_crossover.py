@@ -27,46 +27,82 @@ def _at(frame, query, scenario, on):
 
 
 def test_own_equals_rent_at_the_utilisation_it_reports(one):
-    scenario = hc.Scenario(acquisition={"H100 PCIe 80GB": "own"}, price_as_of="2025-09")
-    rented = one.query(H100).assign(n_gpus=1)
-    both = pd.concat([one.query(H100), one.query(PAIR)])
-    tie = hc.breakeven(both, H100, PAIR, scenario, vary="load_frac", on="usd_per_h", side="a")
-    assert tie["crossing"].isna().all(), "an H100 never costs as little as the pair"
-    rent = hc.evaluate(rented, hc.Scenario(price_as_of="2025-09"))["usd_per_h"].item()
-    target = hc.Scenario(acquisition={"RTX 4090": "own"}, usd_per_gpu_h={"H100 PCIe 80GB": 0.6})
-    tie = hc.breakeven(both, PAIR, H100, target, vary="load_frac", on="usd_per_h", side="a")
+    scenario = hc.Scenario(acquisition={"RTX 4090": "own"}, usd_per_gpu_h={"H100 PCIe 80GB": 0.6})
+    tie = hc.breakeven(one, PAIR, H100, scenario, vary="load_frac", on="usd_per_h", side="a")
     load = tie["crossing"].item()
-    own = _at(both, PAIR, target.but(load_frac={"RTX 4090": load}), "usd_per_h")
+    own = _at(one, PAIR, scenario.but(load_frac={"RTX 4090": load}), "usd_per_h")
     assert own == pytest.approx(0.6, rel=1e-9)
     assert (tie["wins_below"].item(), tie["wins_above"].item()) == ("b", "a")
     assert tie["value_at_crossing"].item() == pytest.approx(0.6, rel=1e-9)
-    assert rent > 0
+
+
+OWN = {"acquisition": {"RTX 4090": "own"}, "usd_per_gpu_h": {"H100 PCIe 80GB": 0.9}}
+OLD = {"life_yr": {"H100 PCIe 80GB": 0.5, "RTX 4090": 20}}
 
 
 @pytest.mark.parametrize(
-    ("vary", "on", "fields"),
+    ("vary", "on", "fields", "side", "bounds"),
     [
-        ("gco2e_per_kwh", "gco2e_per_mtok_out", {"life_yr": {"H100 PCIe 80GB": 1}, "pue": 1}),
-        ("usd_per_kwh", "usd_per_mtok_out", {"acquisition": {"RTX 4090": "own"}}),
-        ("pue", "site_j_per_tok_out", {"pue": {"RTX 4090": 1}}),
-        ("life_yr", "usd_per_mtok_all", {"acquisition": "own", "price_as_of": "2025-09"}),
-        ("discount_frac", "usd_per_mtok_all", {"acquisition": {"RTX 4090": "own"}}),
+        ("gco2e_per_kwh", "gco2e_per_mtok_out", OLD, "both", None),
+        ("usd_per_kwh", "usd_per_mtok_out", OWN, "both", (0.0, 9.0)),
+        ("pue", "site_j_per_tok_out", {"pue": {"RTX 4090": 1}}, "b", (1.0, 9.0)),
+        ("life_yr", "usd_per_mtok_out", OWN | {"value_decay_frac": 0.3}, "a", (0.2, 9.0)),
+        ("load_frac", "usd_per_mtok_out", OWN, "a", None),
+        ("discount_frac", "usd_per_mtok_out", OWN, "a", (0.0, 9.0)),
+        ("psu_efficiency_frac", "it_j_per_tok_out", {}, "b", (0.1, 1.0)),
+        ("embodied_share_frac", "emb_gco2e_per_mtok_out", {}, "a", (0.01, 1.0)),
+        ("host_kgco2e_per_gpu", "emb_gco2e_per_mtok_out", {}, "b", (0.0, 9000.0)),
+        ("usd_per_gpu_h", "usd_per_mtok_out", {}, "a", (0.01, 9.0)),
     ],
 )
-def test_at_every_crossing_the_two_are_equal(best, vary, on, fields):
+def test_at_every_crossing_the_two_are_equal(best, vary, on, fields, side, bounds):
     scenario = hc.Scenario(**fields)
-    side = "b" if vary == "pue" else "both"
-    bounds = (1.0, 8.0) if vary == "pue" else (0.0, 8.0) if vary == "usd_per_kwh" else None
     found = hc.breakeven(best, PAIR, H100, scenario, vary=vary, on=on, side=side, bounds=bounds)
     crossings = found.dropna(subset=["crossing"])
-    assert len(crossings) or (found["note"] != "").all()
+    assert len(crossings) > 0
     for _, row in crossings.iterrows():
-        change = {vary: row["crossing"]}
-        if side == "b":
-            change = {vary: {"RTX 4090": 1, "H100 PCIe 80GB": row["crossing"]}}
-        there, rows = scenario.but(**change), best[best["model"] == row["model"]]
+        cards = {"a": ["RTX 4090"], "b": ["H100 PCIe 80GB"]}.get(side)
+        before = getattr(scenario, vary)
+        kept = dict(before) if isinstance(before, dict) else {}
+        change = row["crossing"] if cards is None else kept | dict.fromkeys(cards, row["crossing"])
+        there, rows = scenario.but(**{vary: change}), best[best["model"] == row["model"]]
         a, b = (_at(rows, query, there, on) for query in (PAIR, H100))
         assert a == pytest.approx(b, rel=1e-9)
+
+
+def test_swapping_a_and_b_mirrors_the_answer(best):
+    sunk = hc.Scenario(
+        perspective="consequential",
+        idle_baseline="idle",
+        embodied_share_frac="sunk",
+        induced_frac=0.1,
+    )
+    asked = [
+        (sunk, {"vary": "tdp_w", "on": "gpu_j_per_tok_out", "bounds": (5, 1000)}),
+        (hc.Scenario(**OLD), {"vary": "gco2e_per_kwh", "on": "gco2e_per_mtok_out"}),
+    ]
+    other = {"a": "b", "b": "a", "tie": "tie"}
+    for scenario, what in asked:
+        one = hc.breakeven(best, PAIR, H100, scenario, **what)
+        two = hc.breakeven(best, H100, PAIR, scenario, **what)
+        np.testing.assert_allclose(one["crossing"], two["crossing"], rtol=1e-9)
+        for column in ("wins_below", "wins_above"):
+            assert (
+                one[column].map(other).tolist() == two[column].tolist() or one[column].isna().any()
+            )
+
+
+def test_where_a_result_is_not_known_it_is_told(one):
+    sunk = hc.Scenario(
+        perspective="consequential",
+        idle_baseline="idle",
+        embodied_share_frac="sunk",
+        induced_frac=0.1,
+    )
+    found = hc.breakeven(
+        one, PAIR, H100, sunk, vary="tdp_w", on="gpu_j_per_tok_out", bounds=(5, 1000)
+    )
+    assert "not known at some values between 5 and" in found["note"].iloc[0]
 
 
 def test_a_price_ratio_is_the_ratio_of_costs_at_equal_prices(one):
@@ -78,9 +114,7 @@ def test_a_price_ratio_is_the_ratio_of_costs_at_equal_prices(one):
 
 
 def test_without_a_crossing_the_winner_is_told(one):
-    found = hc.breakeven(one, PAIR, H100, vary="gco2e_per_kwh", on="op_gco2e_per_mtok_out")
-    assert found["note"].item() in ("", "no crossing: b wins throughout")
-    dear = hc.Scenario(usd_per_gpu_h={"RTX 4090": 50})
+    dear = hc.Scenario(usd_per_gpu_h={"RTX 4090": 50}, acquisition={"H100 PCIe 80GB": "own"})
     found = hc.breakeven(one, PAIR, H100, dear, vary="usd_per_kwh", on="usd_per_mtok_out")
     row = found.iloc[0]
     assert row["note"] == "no crossing: b wins throughout"
@@ -88,26 +122,31 @@ def test_without_a_crossing_the_winner_is_told(one):
     assert np.isnan(row["crossing"])
     twins = one.query(H100)
     twins = pd.concat([twins, twins.assign(n_gpus=1, repeat=2)])
-    found = hc.breakeven(twins, "repeat == 1", "repeat == 2", vary="pue", on="usd_per_h")
-    assert found["note"].item() == "neither: they tie"
+    found = hc.breakeven(twins, "repeat == 1", "repeat == 2", vary="pue", on="site_j_per_tok_out")
+    assert found["note"].item() == "they tie throughout"
 
 
 def test_several_crossings_are_all_told(one):
     rows = pd.concat([one.query(PAIR), one.query(H100)]).assign(out_tok_per_s=1000.0)
     scenario = hc.Scenario(
         acquisition={"RTX 4090": "own"},
-        usd_per_gpu_h={"H100 PCIe 80GB": 0.35},
+        value_decay_frac=0.08,
+        discount_frac=0.1,
+        residual_frac=None,
         price_as_of="2025-09",
-        value_decay_frac=0.05,
-        upkeep_frac={"RTX 4090": 0.0},
     )
-    costs = [
-        _at(rows, PAIR, scenario.but(life_yr={"RTX 4090": years}), "usd_per_h")
-        for years in (1, 3, 10)
-    ]
-    found = hc.breakeven(rows, PAIR, H100, scenario, vary="life_yr", on="usd_per_h", side="a")
-    signs = np.sign(np.array(costs) - 0.35)
-    assert found["crossing"].notna().sum() >= np.abs(np.diff(signs)).sum() / 2
+    years = np.linspace(0.5, 40, 80)
+    costs = [_at(rows, PAIR, scenario.but(life_yr={"RTX 4090": y}), "usd_per_h") for y in years]
+    level = (min(costs) + min(costs[0], costs[-1])) / 2
+    rent = scenario.but(usd_per_gpu_h={"H100 PCIe 80GB": level})
+    turns = np.count_nonzero(np.diff(np.sign(np.array(costs) - level)))
+    found = hc.breakeven(
+        rows, PAIR, H100, rent, vary="life_yr", on="usd_per_h", side="a", bounds=(0.5, 40)
+    )
+    assert found["crossing"].notna().sum() == turns
+    for years in found["crossing"].dropna():
+        there = rent.but(life_yr={"RTX 4090": years})
+        assert _at(rows, PAIR, there, "usd_per_h") == pytest.approx(level, rel=1e-9)
 
 
 def test_groups_without_one_side_are_told(best):
@@ -197,6 +236,9 @@ def test_an_api_pays_below_the_load_it_reports(one):
         ({"a": "gpu == 'RTX 4090'"}, AssumptionError, "a matches 3 rows of .*: 2x RTX 4090"),
         ({"a": H100}, AssumptionError, "a and b are the same row"),
         ({"by": "colour"}, ColumnError, "lacks 'colour'"),
+        ({"bounds": ("low", 2)}, AssumptionError, "a low and a higher number"),
+        ({"vary": "price_ratio", "side": "a"}, AssumptionError, "a price ratio is of both sides"),
+        ({"vary": "marginal_gco2e_per_kwh"}, AssumptionError, "does not belong to perspective"),
     ],
 )
 def test_what_makes_no_sense_is_refused(one, changes, kind, told):
@@ -218,6 +260,61 @@ def test_by_nothing_there_is_one_group(one):
     assert len(found) == 1
 
 
-def test_two_numbers_of_a_map_differ(one):
-    with pytest.raises(AssumptionError, match="two different numbers"):
-        hc.breakeven_map(one, PAIR, H100, vary=("pue", "pue"), on="site_j_per_tok_out")
+@pytest.mark.parametrize(
+    "vary",
+    [("pue", "pue"), ("embodied_share_frac", "induced_frac"), ("price_ratio", "usd_per_gpu_h")],
+)
+def test_two_numbers_of_a_map_decide_on_different_things(one, vary):
+    ends = ((0.1, 0.9), (0.1, 0.9)) if "pue" not in vary else (None, None)
+    with pytest.raises(AssumptionError, match="breakeven_map: vary="):
+        hc.breakeven_map(one, PAIR, H100, vary=vary, bounds=ends, on="gco2e_per_mtok_out")
+
+
+def test_a_map_of_one_number_on_either_side(one):
+    owned = hc.Scenario(acquisition="own", price_as_of="2025-09")
+    table = hc.breakeven_map(
+        one,
+        PAIR,
+        H100,
+        owned,
+        vary=("load_frac", "load_frac"),
+        side=("a", "b"),
+        points=(5, 7),
+        on="usd_per_mtok_out",
+    )
+    assert len(table) == 35
+    row = table.iloc[12]
+    there = owned.but(
+        load_frac={"RTX 4090": row["load_frac_a"], "H100 PCIe 80GB": row["load_frac_b"]}
+    )
+    a, b = (_at(one, query, there, "usd_per_mtok_out") for query in (PAIR, H100))
+    assert row["a_over_b"] == pytest.approx(a / b)
+
+
+def test_a_map_tells_groups_that_lack_a_row(best):
+    with pytest.warns(hc.DataWarning, match="groups lack a row"):
+        hc.breakeven_map(
+            best, PAIR, H100, vary=("pue", "load_frac"), points=(2, 2), on="site_j_per_tok_out"
+        )
+
+
+def test_like_is_compared_with_like(one, runs):
+    mixed = pd.concat([one.query(PAIR), runs[runs["model"] == MODEL_14B].query(H100).head(1)])
+    with pytest.raises(AssumptionError, match="a is at capacity, b as loaded"):
+        hc.breakeven(mixed, PAIR, H100, vary="pue", on="site_j_per_tok_out")
+
+
+def test_assumptions_of_a_table_do_not_undo_each_other(one):
+    twice = {"x": {"low": {"pue": 1.0}}, "y": {"high": {"pue": 1.5}}}
+    asked = {"vary": "gco2e_per_kwh", "on": "gco2e_per_mtok_out"}
+    for over in (twice, {"x": {}}, {"on": {"one": {"pue": 1.0}}}):
+        with pytest.raises(AssumptionError, match="over: "):
+            hc.breakeven_table(one, PAIR, H100, over=over, **asked)
+
+
+def test_hardware_that_costs_nothing_when_idle_beats_an_api_at_any_load(one):
+    idle = hc.Scenario(acquisition="idle", price_as_of="2025-09")
+    found = hc.api_breakeven(one, idle, usd_per_mtok_in=0.1, usd_per_mtok_out=0.4)
+    beats = found[found["api_usd_per_h"] > found["self_usd_per_h"]]
+    assert (beats["breakeven_note"] == "the hardware costs less at any load").all()
+    assert (beats["breakeven_load_frac"] == 0).all()

@@ -129,6 +129,13 @@ def test_a_higher_percentile_bounds_a_lower_one_and_a_lower_breaks_a_higher():
     assert _verdict(frame, p99_ttft_ms=899)[0] is pd.NA, "broken as measured, not with confidence"
 
 
+def test_a_verdict_that_is_missing_has_a_note():
+    frame = _measured(5000, p99_ttft_ms=100.0, p99_9_ttft_ms=110.0).assign(failed=1)
+    kept, note = _verdict(frame, p99_ttft_ms=300)
+    assert kept is pd.NA
+    assert "known only for the requests that succeeded" in note
+
+
 def test_the_bound_holds_as_often_as_it_says():
     rng = np.random.default_rng(5)
     n, true = 400, -np.log(0.1)

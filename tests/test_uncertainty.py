@@ -63,24 +63,148 @@ def test_without_ranges_every_draw_is_the_result(one):
     assert draws.factors.empty
 
 
-@pytest.mark.parametrize("on", ["usd_per_mtok_all", "site_j_per_tok_out", "gco2e_per_mtok_all"])
-@pytest.mark.parametrize("fields", [{}, {"acquisition": "own", "price_as_of": "2025-09"}])
-def test_a_draw_is_what_evaluate_says_of_the_scenario_that_was_drawn(one, on, fields):
-    ranges = {"pue": hc.Range(1.0, 1.2, 1.6), "load_frac": hc.Range(0.2, 0.5, 0.9)}
-    ranges |= {"life_yr": hc.Range(2, 4, 7), "usd_per_kwh": hc.Range(0.1, 0.2, 0.5)}
-    low, high = (
-        hc.evaluate(one, hc.Scenario(**fields, **{k: r[end] for k, r in ranges.items()}))[on]
-        for end in (0, 2)
+CONSEQUENTIAL = {"perspective": "consequential"}
+SUNK = CONSEQUENTIAL | {"embodied_share_frac": "sunk", "induced_frac": 0.2}
+OWN = {"acquisition": "own", "price_as_of": "2025-09"}
+# A range of every numeric field, and the assumptions under which it decides on something.
+FIELDS = {
+    "usd_per_gpu_h": ({RTX: (0.2, 0.3, 0.5)}, "usd_per_mtok_out", {}),
+    "tdp_w": ({RTX: (100, 150, 200)}, "site_j_per_tok_out", {}),
+    "idle_w": ({RTX: (20, 40, 60)}, "site_j_per_tok_out", {"load_frac": 0.5}),
+    "host_w_load_per_gpu": ((20, 40, 90), "site_j_per_tok_out", {}),
+    "host_w_idle_per_gpu": ((5, 20, 50), "site_j_per_tok_out", {"load_frac": 0.5}),
+    "psu_efficiency_frac": ((0.8, 0.9, 0.95), "it_j_per_tok_out", {"load_frac": 0.5}),
+    "pue": ((1, 1.2, 1.6), "site_j_per_tok_all", {}),
+    "load_frac": ((0.2, 0.5, 0.9), "gco2e_per_mtok_out", {}),
+    "gco2e_per_kwh": ((10, 100, 700), "gco2e_per_mtok_out", {}),
+    "marginal_gco2e_per_kwh": ((10, 100, 700), "op_gco2e_per_mtok_out", CONSEQUENTIAL),
+    "embodied_kgco2e": ({RTX: (30, 60, 120)}, "emb_gco2e_per_mtok_out", {}),
+    "host_kgco2e_per_gpu": ((50, 150, 400), "emb_gco2e_per_mtok_out", {}),
+    "life_yr": ((2, 4, 7), "usd_per_mtok_out", OWN | {"value_decay_frac": 0.3}),
+    "assigned_frac": ((0.2, 0.5, 1), "emb_gco2e_per_mtok_out", {}),
+    "embodied_share_frac": ((0.2, 0.5, 1), "emb_gco2e_per_mtok_out", {}),
+    "induced_frac": ((0.05, 0.2, 0.5), "emb_gco2e_per_mtok_out", SUNK),
+    "interrupts_per_h": ((0.01, 0.1, 0.5), "usd_per_h", {"acquisition": "spot"}),
+    "restart_h": ((0.05, 0.1, 0.5), "usd_per_h", {"acquisition": "spot"}),
+    "lost_h": ((0.05, 0.1, 0.5), "usd_per_h", {"acquisition": "spot"}),
+    "capex_usd": ({RTX: (1500, 2000, 3500)}, "usd_per_h", OWN),
+    "host_capex_usd_per_gpu": ((300, 600, 1200), "usd_per_h", OWN),
+    "install_frac": ((0, 0.05, 0.1), "usd_per_h", OWN),
+    "residual_frac": ((0.1, 0.3, 0.5), "usd_per_h", OWN),
+    "value_decay_frac": ((0.1, 0.3, 0.5), "usd_per_h", OWN),
+    "discount_frac": (
+        (0.04, 0.08, 0.12),
+        "usd_per_h",
+        OWN | {"discount_basis": "nominal", "inflation_frac": 0.02},
+    ),
+    "inflation_frac": (
+        (0.0, 0.02, 0.04),
+        "usd_per_h",
+        OWN | {"discount_basis": "nominal", "discount_frac": 0.1},
+    ),
+    "upkeep_frac": ((0, 0.05, 0.1), "usd_per_h", OWN),
+    "failure_frac": ((0, 0.05, 0.1), "usd_per_h", OWN),
+    "spares_frac": ((0, 0.02, 0.1), "usd_per_h", OWN),
+    "colo_usd_per_kw_month": ((50, 150, 250), "usd_per_h", OWN),
+    "usd_per_kwh": ((0.05, 0.2, 0.5), "usd_per_mtok_out", OWN),
+    "avail_frac": ((0.8, 0.95, 1), "usd_per_h", OWN),
+    "platform_fee_frac": ((0, 0.1, 0.3), "usd_per_h", OWN),
+    "wear_frac": ((0.05, 0.1, 0.3), "usd_per_h", {"acquisition": "idle"}),
+    "churn_frac": ((0, 0.2, 0.5), "usd_per_h", {"acquisition": "idle"}),
+}
+WITHOUT_RESULT = {"hours_per_day", "market_gco2e_per_kwh", "td_loss_frac"}
+
+
+def _range(ends):
+    if isinstance(ends, dict):
+        return {card: hc.Range(*each) for card, each in ends.items()}
+    return hc.Range(*ends)
+
+
+def _end(ends, place):
+    return {c: e[place] for c, e in ends.items()} if isinstance(ends, dict) else ends[place]
+
+
+def test_every_numeric_field_is_tried():
+    from hetcost.scenario.checks import NUMBERS
+
+    assert set(FIELDS) | WITHOUT_RESULT == {*NUMBERS, "embodied_share_frac"}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_draw_is_what_evaluate_says_of_the_scenario_that_was_drawn(one, field):
+    ends, on, fields = FIELDS[field]
+    base = {name: value for name, value in fields.items() if name != field}
+    scenario = hc.Scenario(**base, **{field: _range(ends)})
+    spans = hc.tornado(one, PAIR, scenario=scenario, on=on, **SURE)
+    assert len(spans) == 1, "it is drawn, and nothing else is"
+    row = spans.iloc[0]
+    assert row["kind"] == "range"
+    for place, end in enumerate(("low", "mode", "high")):
+        there = hc.Scenario(**base, **{field: _end(ends, place)})
+        said = hc.evaluate(one.query(PAIR), there)[on].item()
+        assert row[f"at_{end}"] == pytest.approx(said, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("fields", "ranges"),
+    [
+        ({}, {"usd_per_kwh": (0.1, 0.2, 0.3)}),
+        ({"power_model": "measured"}, {"tdp_w": {RTX: (100, 150, 200)}}),
+        ({"embodied_boundary": "gate"}, {"host_kgco2e_per_gpu": (50, 150, 400)}),
+        (
+            CONSEQUENTIAL | {"marginal_gco2e_per_kwh": 400},
+            {"gco2e_per_kwh": (10, 100, 700)},
+        ),
+    ],
+)
+def test_a_range_that_decides_nothing_is_told(one, fields, ranges):
+    rows = one.assign(gpu_power_w=400.0)
+    scenario = hc.Scenario(**fields, **{name: _range(ends) for name, ends in ranges.items()})
+    with pytest.warns(hc.DataWarning, match=f"decides nothing here: '{next(iter(ranges))}"):
+        draws = hc.monte_carlo(rows, scenario, on="gco2e_per_mtok_out", n=64, **SURE)
+    assert draws.factors.empty
+
+
+def test_a_shared_card_is_charged_its_time_share_whatever_it_is(one):
+    scenario = hc.Scenario(embodied_share_frac="shared", assigned_frac=hc.Range(0.1, 0.3, 0.9))
+    with pytest.warns(hc.DataWarning, match="decides nothing here: 'assigned_frac'"):
+        draws = hc.monte_carlo(one, scenario, on="emb_gco2e_per_mtok_out", n=64, **SURE)
+    assert draws.factors.empty, "it cancels"
+    values = draws.values["emb_gco2e_per_mtok_out"]
+    expected = hc.evaluate(one, scenario)[["emb_gco2e_per_mtok_out"]].to_numpy()
+    np.testing.assert_allclose(values, expected * np.ones(64), rtol=1e-12)
+
+
+WAYS = ("rent", "spot", "own", "idle")
+RUNGS = ("measured", "load", "nameplate", "all_in")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("baseline", ["off", "idle", "in_use"])
+def test_what_is_solved_is_what_is_evaluated(one, way, rung, baseline):
+    from hetcost.impacts import OUTCOMES, Solved
+
+    scenario = hc.Scenario(
+        acquisition=way, power_model=rung, idle_baseline=baseline, price_as_of="2025-09", **SUNK
     )
-    spans = hc.tornado(one, PAIR, hc.Scenario(**fields, **ranges), on=on, **SURE)
-    for _, factor in spans.iterrows():
-        name = factor["factor"]
-        for end in ("low", "high"):
-            fixed = {k: r.mode for k, r in ranges.items()} | {name: factor[end]}
-            there = hc.evaluate(one.query(PAIR), hc.Scenario(**fields, **fixed))[on].item()
-            assert factor[f"at_{end}"] == pytest.approx(there, rel=1e-9)
-    assert low.notna().all()
-    assert high.notna().all()
+    rows = one.assign(gpu_power_w=one["n_gpus"].astype(float) * 300)
+    evaluated, solved = hc.evaluate(rows, scenario), Solved(rows, scenario, "test")
+    for on in OUTCOMES:
+        np.testing.assert_allclose(solved.values(on, {})[:, 0], evaluated[on], rtol=1e-12)
+
+
+def test_draws_are_refused_where_evaluate_refuses(one):
+    odd = hc.Scenario(
+        perspective="consequential",
+        idle_baseline="idle",
+        embodied_share_frac={RTX: "sunk"},
+        induced_frac={RTX: 0.1},
+    )
+    for verb in (hc.evaluate, hc.monte_carlo):
+        with pytest.raises(AssumptionError, match="a new H100 PCIe 80GB"):
+            verb(one, odd)
 
 
 def test_a_fact_of_two_rows_is_one_draw(one):
@@ -88,9 +212,6 @@ def test_a_fact_of_two_rows_is_one_draw(one):
     labels = draws.factors["factor"]
     assert not labels.duplicated().any()
     assert "life_yr of home" in set(labels)
-    grid = hc.monte_carlo(
-        one, hc.Scenario(gco2e_per_kwh=hc.Range(50, 200, 700)), n=256, on="op_gco2e_per_mtok_out"
-    )
     sure = hc.monte_carlo(
         one,
         hc.Scenario(gco2e_per_kwh=hc.Range(50, 200, 700)),
@@ -100,7 +221,6 @@ def test_a_fact_of_two_rows_is_one_draw(one):
     )
     values = sure.values["op_gco2e_per_mtok_out"]
     assert np.corrcoef(values).min() == pytest.approx(1.0), "one grid for all rows"
-    assert grid.values["op_gco2e_per_mtok_out"].shape == values.shape
 
 
 def test_the_bounds_of_power_are_drawn_between(one):
@@ -112,6 +232,36 @@ def test_the_bounds_of_power_are_drawn_between(one):
     assert (watts >= low * (1 - 1e-12)).all()
     assert (watts <= high * (1 + 1e-12)).all()
     assert set(draws.factors["factor"]) == {f"board power of {gpu}" for gpu in (RTX, H100)}
+
+
+def test_quantiles_are_named_by_percentile_and_a_missing_result_has_its_reason(one):
+    rows = pd.concat([one, one.head(1).assign(gpu=None)], ignore_index=True)
+    draws = hc.monte_carlo(rows, n=64)
+    told = draws.quantiles((0.025, 0.5, 0.975))
+    assert {"p2_5", "p50", "p97_5"} <= set(told)
+    known = told.dropna(subset=["mean"])
+    assert (known["p2_5"] <= known["p97_5"]).all()
+    assert known["note"].eq("").all()
+    missing = told[told["mean"].isna()]
+    assert missing["note"].str.contains("the run names no GPU").all()
+    with pytest.raises(AssumptionError, match="q=5: levels lie between 0 and 1"):
+        draws.quantiles((5,))
+
+
+def test_what_a_choice_decides_on_is_drawn_by_the_choice(one):
+    choices = {"power_model": ["load", "nameplate"]}
+    draws = hc.monte_carlo(one, n=512, choices=choices, on="gpu_j_per_tok_out")
+    rate = one["out_tok_per_s"].to_numpy()[:, None]
+    watts = draws.values["gpu_j_per_tok_out"] * rate
+    nameplate = hc.evaluate(one, hc.Scenario(power_model="nameplate"))["gpu_w_load"].to_numpy()
+    share = np.isclose(watts, nameplate[:, None]).mean(axis=1)
+    assert (share >= 0.45).all()
+    with pytest.raises(AssumptionError, match="'gco2e_per_kwh', which have a range as well"):
+        hc.monte_carlo(
+            one,
+            hc.Scenario(gco2e_per_kwh=hc.Range(1, 2, 3)),
+            choices={"grid_zone": ["SE", "FR"]},
+        )
 
 
 def test_like_seeds_give_like_draws_and_others_differ(one):
@@ -145,7 +295,7 @@ def test_who_beats_whom_on_common_draws(one):
     below = 1 - (0.8 - price) ** 2 / (0.6 * 0.3) if price > 0.5 else (price - 0.2) ** 2 / 0.18
     assert row["p_a_beats_b"] == pytest.approx(below, abs=5e-3)
     assert 0 <= row["p_se"] < 0.01
-    assert row["ratio_q05"] < row["ratio_q50"] < row["ratio_q95"]
+    assert row["ratio_p5"] < row["ratio_p50"] < row["ratio_p95"]
     same = hc.monte_carlo(one, n=64, on="usd_per_mtok_out", **SURE)
     assert same.beats(PAIR, ONE, on="usd_per_mtok_out")["p_a_beats_b"].item() == 1
     with pytest.raises(UnknownNameError, match=r"on.*'usd_per_mtok_out'"):
@@ -165,7 +315,7 @@ def test_sobol_indices_of_the_ishigami_function():
 
 def test_sobol_of_a_result_names_what_matters(one):
     scenario = hc.Scenario(gco2e_per_kwh=hc.Range(20, 200, 800), pue=hc.Range(1.0, 1.05, 1.1))
-    found = hc.sobol(one, PAIR, scenario, on="gco2e_per_mtok_out", **SURE)
+    found = hc.sobol(one, PAIR, scenario=scenario, on="gco2e_per_mtok_out", **SURE)
     assert found["factor"].tolist() == ["gco2e_per_kwh", "pue"]
     assert found["total_order"].sum() == pytest.approx(1, abs=0.05)
     with pytest.raises(AssumptionError, match="nothing that the result rests on is uncertain"):
@@ -187,6 +337,7 @@ def test_the_noise_of_repeats_says_what_it_is(runs):
         ({"n": 100}, AssumptionError, "n=100: a power of two from 64"),
         ({"n": 32}, AssumptionError, "n=32"),
         ({"n": 64.0}, AssumptionError, "n=64.0"),
+        ({"n": "64"}, AssumptionError, "n='64'"),
         ({"on": "usd"}, UnknownNameError, "on.*'usd_per_h'"),
         ({"choices": {"grid_zone": ["SE"]}}, AssumptionError, "needs two options"),
         ({"choices": {"grid_zone": ["SE", "Germny"]}}, UnknownNameError, "'Germany'"),

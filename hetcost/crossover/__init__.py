@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from hetcost.crossover.api import api_breakeven
 from hetcost.crossover.pairs import (
+    PRICE_RATIO,
     Along,
     Floats,
     Pair,
@@ -17,16 +21,14 @@ from hetcost.crossover.pairs import (
     Side,
     checked_bounds,
 )
-from hetcost.errors import AssumptionError
-from hetcost.formulas.cost import usd_per_api_h
-from hetcost.impacts import Solved
-from hetcost.pairing import name_of
+from hetcost.errors import AssumptionError, DataWarning
+from hetcost.impacts import checked, figures_of
+from hetcost.pairing import name_of, why_missing
 from hetcost.scenario import Scenario
 
 __all__ = ["api_breakeven", "breakeven", "breakeven_map", "breakeven_table"]
 
 _POINTS = 513  # at which the sign of the difference is looked at before roots are refined
-_HALVINGS = 60
 
 
 def breakeven(
@@ -85,7 +87,7 @@ def breakeven(
     """
     problem = Problem(runs, a, b, scenario, by, pick)
     low, high = checked_bounds(vary, bounds)
-    along = Along(problem, vary, side, on)
+    along = Along(problem, vary, side, on).checked(low, high)
     grid = np.linspace(low, high, _POINTS)
     values = along.values(grid)
     rows = [
@@ -123,35 +125,45 @@ def breakeven_map(
 
     Returns
     -------
-    One row per group and pair of values: the columns of `by`, the two varied numbers, ``a_over_b``
-    (ratio of `on`; 1 where they tie) and ``wins``.
+    One row per group and pair of values: the columns of `by`, the two varied numbers (of one on
+    either side, with ``_a`` and ``_b``), ``a_over_b`` (ratio of `on`; 1 where they tie, NaN where
+    it is not known) and ``wins``. Groups that lack a row are counted in a :class:`DataWarning`.
 
     Raises
     ------
     UnknownNameError, AssumptionError
-        As :func:`breakeven`; or both numbers are the same.
+        As :func:`breakeven`; or both numbers decide on the same.
     """
     first, second = vary
-    if first == second:
-        message = f"breakeven_map: vary={vary!r}: two different numbers belong here"
+    overlap = first == second or set(figures_of(first)) & set(figures_of(second))
+    if overlap and sorted(side) != ["a", "b"]:
+        message = f"breakeven_map: vary={vary!r}: two numbers, or one on either side, belong here"
+        raise AssumptionError(message)
+    if PRICE_RATIO in vary and "usd_per_gpu_h" in vary:
+        message = f"breakeven_map: vary={vary!r}: the rents decide on the price ratio"
         raise AssumptionError(message)
     problem = Problem(runs, a, b, scenario, by, pick)
-    axes = [
-        np.linspace(*checked_bounds(name, limits), count)
-        for name, limits, count in zip(vary, bounds, points, strict=True)
-    ]
+    ends = [checked_bounds(name, limits) for name, limits in zip(vary, bounds, strict=True)]
+    axes = [np.linspace(*limits, count) for limits, count in zip(ends, points, strict=True)]
     x, y = (side_.ravel() for side_ in np.meshgrid(*axes, indexing="ij"))
-    alongs = [Along(problem, name, s, on) for name, s in zip(vary, side, strict=True)]
-    changed = alongs[0].changed(x) | alongs[1].changed(y)
+    alongs = [
+        Along(problem, name, which, on).checked(*limits)
+        for name, which, limits in zip(vary, side, ends, strict=True)
+    ]
+    changed = alongs[1].changed(y, alongs[0].changed(x))
+    names = [first, second] if first != second else [f"{first}_{which}" for which in side]
     of_a, of_b = problem.split(problem.solved.values(on, changed))
     frames = []
     for place, group in enumerate(problem.groups):
         ratio = of_a[place] / of_b[place]
         wins = np.select([ratio < 1, ratio > 1, ratio == 1], ["a", "b", "tie"], "")
-        frame = pd.DataFrame({first: x, second: y, "a_over_b": ratio, "wins": wins})
+        frame = pd.DataFrame({names[0]: x, names[1]: y, "a_over_b": ratio, "wins": wins})
         frames.append(frame.assign(**{key: group[key] for key in problem.keys}))
+    if problem.lacking:
+        message = f"breakeven_map: {len(problem.lacking)} groups lack a row of a or of b"
+        warnings.warn(message, DataWarning, stacklevel=2)
     table = pd.concat(frames, ignore_index=True)
-    return table[[*problem.keys, first, second, "a_over_b", "wins"]]
+    return table[[*problem.keys, *names, "a_over_b", "wins"]]
 
 
 def breakeven_table(
@@ -163,6 +175,7 @@ def breakeven_table(
     over: Mapping[str, Mapping[str, Mapping[str, Any]]],
     vary: str,
     on: str,
+    side: Side = "both",
     bounds: Pair | None = None,
     by: str | Sequence[str] = "model",
     pick: Literal["cheapest"] | None = None,
@@ -171,7 +184,7 @@ def breakeven_table(
 
     Parameters
     ----------
-    runs, a, b, scenario, vary, on, bounds, by, pick : As for :func:`breakeven`.
+    runs, a, b, scenario, vary, on, side, bounds, by, pick : As for :func:`breakeven`.
     over : By name of an assumption, its choices by label, each a change of the scenario:
         ``{"host": {"none": {"embodied_boundary": "gate"}, "shared": {}}}``.
 
@@ -184,81 +197,27 @@ def breakeven_table(
     UnknownNameError, AssumptionError
         As :func:`breakeven`.
     """
-    base = Scenario() if scenario is None else scenario
+    base = checked(scenario)
+    fields = [{name for change in choices.values() for name in change} for choices in over.values()]
+    if not all(over.values()) or sum(map(len, fields)) != len(set().union(*fields)):
+        message = "over: every assumption has a choice, and no two of them change the same field"
+        raise AssumptionError(message)
     tables = []
     for labels in itertools.product(*over.values()):
         changes: dict[str, Any] = {}
         for choices, label in zip(over.values(), labels, strict=True):
             changes |= choices[label]
+        there = base.but(**changes)
         found = breakeven(
-            runs, a, b, base.but(**changes), vary=vary, on=on, bounds=bounds, by=by, pick=pick
+            runs, a, b, there, vary=vary, on=on, side=side, bounds=bounds, by=by, pick=pick
         )
         for place, (name, label) in enumerate(zip(over, labels, strict=True)):
+            if name in found:
+                message = f"over: '{name}' is a column of the result already"
+                raise AssumptionError(message)
             found.insert(place, name, label)
         tables.append(found)
     return pd.concat(tables, ignore_index=True)
-
-
-def api_breakeven(
-    runs: pd.DataFrame,
-    scenario: Scenario | None = None,
-    *,
-    usd_per_mtok_in: float,
-    usd_per_mtok_out: float,
-) -> pd.DataFrame:
-    """Find the load from which hosting a model oneself costs less than an API.
-
-    Hardware that is rented or owned is paid around the clock; the API by the token. The load is a
-    share of what the run served, with its mix of input and output tokens.
-
-    Parameters
-    ----------
-    runs : Runs, best of configurations at capacity (:func:`hetcost.highest_measured`).
-    scenario : Assumptions on the hardware; its ``load_frac`` is what is solved for.
-    usd_per_mtok_in, usd_per_mtok_out : Prices of the API. [USD/Mtok]
-
-    Returns
-    -------
-    The rows with ``api_usd_per_h`` (the same tokens from the API, at the run's load) [USD/h],
-    ``self_usd_per_h`` (the hardware at that load) [USD/h], ``breakeven_load_frac`` (NaN where
-    there is none) [1], ``breakeven_out_tok_per_s`` [tok/s] and ``breakeven_note``.
-
-    Raises
-    ------
-    AssumptionError
-        A price is negative.
-    """
-    base = Scenario() if scenario is None else scenario
-    solved = Solved(runs, base, "api_breakeven")
-    out = solved.figures["out_tok_per_s"]
-    both = solved.figures["all_tok_per_s"]
-    api = np.asarray(usd_per_api_h(both - out, out, usd_per_mtok_in, usd_per_mtok_out))
-
-    def own_usd_per_h(load_frac: Floats) -> Floats:
-        """Cost of an hour on the clock, used or not, at a share of the run's load."""
-        used = solved.values("usd_per_h", {"load_frac": load_frac})
-        on_the_clock = np.isin(solved.ways_by_row, ["rent", "spot"])[:, np.newaxis]
-        return np.where(on_the_clock, used, used * load_frac)
-
-    full = own_usd_per_h(np.ones((len(runs), 1)))[:, 0]
-    low, high = np.full(len(runs), np.finfo(float).eps), np.ones(len(runs))
-    pays = api > full
-    for _ in range(_HALVINGS):  # of every row at once: what is gained rises with the load
-        middle = (low + high) / 2
-        gains = api * middle > own_usd_per_h(middle[:, np.newaxis])[:, 0]
-        low, high = np.where(gains, low, middle), np.where(gains, middle, high)
-    load = np.where(pays, high, np.nan)
-    known = np.isfinite(api) & np.isfinite(full)
-    note = np.select(
-        [~known, ~pays], ["cost or throughput is not known", "the API costs less at any load"], ""
-    )
-    return runs.assign(
-        api_usd_per_h=api,
-        self_usd_per_h=full,
-        breakeven_load_frac=load,
-        breakeven_out_tok_per_s=load * out,
-        breakeven_note=pd.Series(note.astype(object), index=runs.index, dtype="str"),
-    )
 
 
 def _crossings(
@@ -268,39 +227,42 @@ def _crossings(
 
     problem = along.problem
     of_a, of_b = (side[place] for side in problem.split(values))
-    gap = of_a - of_b
+    known = np.isfinite(of_a - of_b)
+    x, signs = grid[known], np.sign((of_a - of_b)[known])
     a, b = (problem.evaluated.iloc[i] for i in (place, place + len(problem.groups)))
     said = {**group, "a": name_of(a), "b": name_of(b), "cost_basis": a["cost_basis"]}
-    if np.isnan(gap).all():
-        notes = [f"{side}: {_why(row, along.on)}" for side, row in (("a", a), ("b", b))]
+    gaps = _gaps(grid, known)
+    if not known.any():
+        notes = [f"{side}: {why_missing(row, along.on)}" for side, row in (("a", a), ("b", b))]
         unknown = [note for note in notes if not note.endswith(": ")]
-        return [{**said, "note": "not known; " + "; ".join(unknown)}]
-    signs = np.sign(gap)
-    roots = [float(grid[i]) for i in np.flatnonzero(signs == 0)]
+        return [{**said, "note": "; ".join(["not known", *unknown])}]
+    roots = [float(tie) for tie in x[signs == 0]] if (signs != 0).any() else []
     for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-        ends = float(grid[i]), float(grid[i + 1])
-        root = brentq(lambda x: along.gap(place, x), *ends, xtol=1e-13, rtol=1e-14)
+        ends = float(x[i]), float(x[i + 1])
+        root = brentq(lambda at: along.gap(place, at), *ends, xtol=1e-13, rtol=1e-14)
         roots.append(float(root))
-    if (signs == 0).all() or not roots:
-        wins = "neither: they tie" if (signs == 0).all() else _winner(signs[signs != 0][0])
-        throughout = f"no crossing: {wins} wins throughout" if len(wins) == 1 else wins
-        side = wins if len(wins) == 1 else "tie"
-        return [{**said, "wins_below": side, "wins_above": side, "note": throughout}]
+    if not roots:
+        wins = _winner(float(signs[0]))
+        told = f"no crossing: {wins} wins throughout" if signs[0] else "they tie throughout"
+        return [{**said, "wins_below": wins, "wins_above": wins, "note": told + gaps}]
     rows = []
     for root in sorted(roots):
-        below, above = signs[(grid < root) & (signs != 0)], signs[(grid > root) & (signs != 0)]
+        below, above = signs[(x < root) & (signs != 0)], signs[(x > root) & (signs != 0)]
         at = along.values(np.array([root]))[place, 0]
-        row = {**said, "crossing": root, "value_at_crossing": float(at), "note": ""}
-        row["wins_below"] = _winner(below[-1]) if len(below) else "tie"
-        row["wins_above"] = _winner(above[0]) if len(above) else "tie"
+        row = {**said, "crossing": root, "value_at_crossing": float(at), "note": gaps.lstrip("; ")}
+        row["wins_below"] = _winner(float(below[-1])) if len(below) else "tie"
+        row["wins_above"] = _winner(float(above[0])) if len(above) else "tie"
         rows.append(row)
     return rows
 
 
+def _gaps(grid: Floats, known: NDArray[np.bool_]) -> str:
+    """Say where the results are not known."""
+    if known.all() or not known.any():
+        return ""
+    lacking = grid[~known]
+    return f"; not known at some values between {lacking.min():g} and {lacking.max():g}"
+
+
 def _winner(sign: float) -> str:
-    return "a" if sign < 0 else "b"
-
-
-def _why(row: pd.Series, on: str) -> str:
-    kind = "cost" if on.startswith("usd") else "energy" if "_j_per_" in on else "carbon"
-    return str(row[f"{kind}_note"])
+    return "tie" if sign == 0 else "a" if sign < 0 else "b"

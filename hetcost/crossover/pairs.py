@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hetcost.columns import one_accounting
 from hetcost.errors import AssumptionError, unknown_name
-from hetcost.impacts import Solved, evaluate, figures_of
+from hetcost.impacts import Solved, evaluate, figures_of, variable_fields
 from hetcost.pairing import pair_rows
 from hetcost.scenario import Scenario
 
@@ -20,12 +20,13 @@ Pair = tuple[float, float]
 Side = Literal["both", "a", "b"]
 
 PRICE_RATIO = "price_ratio"
+_PROBE = 0.37  # where between its bounds a number is tried out
 USUAL_BOUNDS: Mapping[str, Pair] = {  # where is looked, unless the caller says
     "gco2e_per_kwh": (0.0, 1000.0),
     "marginal_gco2e_per_kwh": (0.0, 1000.0),
     "load_frac": (0.01, 1.0),
     "assigned_frac": (0.01, 1.0),
-    "embodied_share_frac": (0.0, 1.0),
+    "embodied_share_frac": (0.01, 1.0),
     "induced_frac": (0.0, 1.0),
     "pue": (1.0, 2.0),
     "usd_per_kwh": (0.0, 1.0),
@@ -57,6 +58,12 @@ class Problem:
         self.rows = places.loc[[*pairs.a, *pairs.b]].reset_index(drop=True)
         self.solved = Solved(self.rows, self.scenario, "breakeven")
         self.evaluated = one_accounting(evaluate(self.rows, self.scenario), "breakeven")
+        bases = self.evaluated["cost_basis"]
+        for place, group in enumerate(self.groups):
+            of_a, of_b = bases.iloc[place], bases.iloc[place + len(self.groups)]
+            if of_a != of_b:
+                message = f"breakeven: a is {of_a}, b {of_b}, of {group}: compare like with like"
+                raise AssumptionError(message)
 
     def _cheapest(self, rows: pd.DataFrame) -> int:
         costs = evaluate(rows, self.scenario)["usd_per_mtok_out"]
@@ -76,22 +83,53 @@ class Along(NamedTuple):
     side: Side
     on: str
 
-    def changed(self, x: Floats) -> dict[str, Floats]:
-        """Return the figures that change, of rows by values."""
+    def checked(self, low: float, high: float) -> Along:
+        """Return it if results are computed from the number under this scenario.
+
+        Raises
+        ------
+        UnknownNameError, AssumptionError
+            There is no such number or side; the scenario cannot hold it; or something else
+            decides in its place.
+        """
         if self.side not in ("both", "a", "b"):
             raise unknown_name("side", self.side, ["both", "a", "b"])
+        solved, names = self.problem.solved, figures_of(self.vary)
+        if self.vary == PRICE_RATIO:
+            if self.side != "both":
+                message = f"side={self.side!r}: a price ratio is of both sides"
+                raise AssumptionError(message)
+            if not np.isin(solved.ways_by_row, ["rent", "spot"]).all():
+                message = (
+                    "vary='price_ratio': it is of rents, and some of these cards are not rented"
+                )
+                raise AssumptionError(message)
+            return self
+        if not names:
+            raise unknown_name("vary", self.vary, [*variable_fields(), PRICE_RATIO])
+        probe = low + (high - low) * _PROBE
+        there = Solved(self.problem.rows, solved.stated(self.vary, probe), "breakeven").figures
+        if not all(np.isclose(there[name], probe).all() for name in names):
+            message = (
+                f"vary={self.vary!r}: it does not decide under this scenario, "
+                f"{self.problem.scenario!r}"
+            )
+            raise AssumptionError(message)
+        return self
+
+    def changed(self, x: Floats, before: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
+        """Return the figures that change, of rows by values; on top of others that have."""
         figures, count = self.problem.solved.figures, len(self.problem.groups)
         if self.vary == PRICE_RATIO:
-            rent = figures["usd_per_gpu_h"]
-            ratio = np.broadcast_to(rent[count:, np.newaxis], (count, len(x))) * x
-            fixed = np.broadcast_to(rent[count:, np.newaxis], (count, len(x)))
-            return {"usd_per_gpu_h": np.concatenate([ratio, fixed])}
+            rent = np.broadcast_to(figures["usd_per_gpu_h"][count:, np.newaxis], (count, len(x)))
+            return {**(before or {}), "usd_per_gpu_h": np.concatenate([rent * x, rent])}
         is_a = (np.arange(2 * count) < count)[:, np.newaxis]
         moves = {"both": is_a | ~is_a, "a": is_a, "b": ~is_a}[self.side]
-        return {
-            name: np.where(moves, x, figures[name][:, np.newaxis])
-            for name in figures_of(self.vary, more=[PRICE_RATIO])
-        }
+        changed = dict(before or {})
+        for name in figures_of(self.vary):
+            now = changed.get(name, figures[name][:, np.newaxis])
+            changed[name] = np.where(moves, x, now)
+        return changed
 
     def values(self, x: Floats) -> Floats:
         """Return what is compared, of rows by values of the varied number."""
@@ -105,16 +143,21 @@ class Along(NamedTuple):
 
 def checked_bounds(vary: str, bounds: Pair | None) -> Pair:
     """Return where to look for a number, the usual bounds if none are given."""
-    figures_of(vary, more=[PRICE_RATIO])
+    if vary != PRICE_RATIO and not figures_of(vary):
+        raise unknown_name("vary", vary, [*variable_fields(), PRICE_RATIO])
     if bounds is None:
         if vary not in USUAL_BOUNDS:
             message = f"breakeven: say where to look for {vary}: bounds=(low, high)"
             raise AssumptionError(message)
         return USUAL_BOUNDS[vary]
-    low, high = bounds
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError):
+        message = f"bounds={bounds!r}: a low and a higher number belong here"
+        raise AssumptionError(message) from None
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         message = f"bounds={bounds!r}: a low and a higher number belong here"
         raise AssumptionError(message)
-    for end in bounds if vary != PRICE_RATIO else ():
+    for end in (low, high) if vary != PRICE_RATIO else ():
         Scenario.check_number(vary, end)
-    return float(low), float(high)
+    return low, high

@@ -56,7 +56,7 @@ def real_frac(nominal_frac: Numeric, inflation_frac: Numeric) -> Numeric:
 
     Returns
     -------
-    Real rate a year, at least 0. [1]
+    Real rate a year. [1]
 
     Examples
     --------

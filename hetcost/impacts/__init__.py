@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from hetcost.impacts import lookups
 from hetcost.impacts.accounting import read
 from hetcost.impacts.embodied import card_bounds, embodied_by_method
 from hetcost.impacts.emissions import add_carbon, sci, with_carbon
-from hetcost.impacts.figures import Figures, field_of, figures_of
+from hetcost.impacts.figures import DRAWN_FIGURES, Figures, figures_of, variable_fields
 from hetcost.impacts.joules import add_energy, with_energy
+from hetcost.impacts.lookups import checked
 from hetcost.impacts.model import OUTCOMES
 from hetcost.impacts.money import add_cost, with_cost
 from hetcost.impacts.solving import Solved
@@ -17,15 +17,17 @@ from hetcost.impacts.sources import facts_used
 from hetcost.scenario import Scenario
 
 __all__ = [
+    "DRAWN_FIGURES",
     "OUTCOMES",
     "Solved",
     "card_bounds",
+    "checked",
     "embodied_by_method",
     "evaluate",
     "facts_used",
-    "field_of",
     "figures_of",
     "sci",
+    "variable_fields",
     "with_carbon",
     "with_cost",
     "with_energy",
@@ -61,5 +63,5 @@ def evaluate(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFra
     >>> round(evaluated["usd_per_mtok_all"].item(), 3)
     0.111
     """
-    of = Figures(runs, read(runs, lookups.checked(scenario), "evaluate"))
+    of = Figures(runs, read(runs, checked(scenario), "evaluate"))
     return runs.pipe(add_cost, of).pipe(add_energy, of).pipe(add_carbon, of)

@@ -53,10 +53,20 @@ def card_bounds(gpu: str, scenario: Scenario) -> tuple[float, float] | None:
 
 
 def host_kgco2e(gpu: str, scenario: Scenario) -> Known:
-    """Return the host's embodied carbon per card, in kgCO2e; 0 where the boundary leaves it out."""
-    if scenario.embodied_boundary != "host":
+    """Return the host's embodied carbon per card, in kgCO2e, whether it is counted or not."""
+    if scenario.embodied_boundary != "host" and not host_is_stated(gpu, scenario):
         return Known(0.0)
     return lookups.sited("host_kgco2e_per_gpu")(gpu, scenario)
+
+
+def host_is_stated(gpu: str, scenario: Scenario) -> bool:
+    """Say whether the scenario states the host's embodied carbon."""
+    return scenario.of("host_kgco2e_per_gpu", gpu) is not None
+
+
+def host_counted(_gpu: str, scenario: Scenario) -> Known:
+    """Return 1 where the boundary counts the host, 0 where it does not."""
+    return Known(float(scenario.embodied_boundary == "host"))
 
 
 def by_method(gpu: str, method: str, scenario: Scenario, side: str = "value") -> Known:
@@ -113,7 +123,8 @@ def embodied_by_method(
     cards = list(dict.fromkeys(lookups.canonical(named, scenario)))
     rows: list[dict[str, object]] = []
     for gpu in cards:
-        host = host_kgco2e(gpu, scenario)
+        counted = host_counted(gpu, scenario).value
+        host = host_kgco2e(gpu, scenario).value if counted else 0.0
         for method, assumed in _variants(scenario):
             known = by_method(gpu, method.partition(",")[0], assumed)
             if known.missing:
@@ -122,8 +133,8 @@ def embodied_by_method(
             row: dict[str, object] = {"gpu": gpu, "method": method}
             row["boundary"] = scenario.embodied_boundary
             figures = zip(("kgco2e", *_BOUNDS), (known, *sides), strict=True)
-            row |= {name: figure.value + host.value for name, figure in figures}
-            row |= {"host_kgco2e": host.value, "basis": known.basis}
+            row |= {name: figure.value + host for name, figure in figures}
+            row |= {"host_kgco2e": host, "basis": known.basis}
             sources = dict.fromkeys(fact["source"] for fact in known.facts)
             rows.append(row | {"source": "; ".join(sources)})
         rows += _with_own_host(gpu, scenario)

@@ -55,7 +55,7 @@ def with_carbon(runs: pd.DataFrame, scenario: Scenario | None = None) -> pd.Data
 def add_carbon(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     """Add what :func:`with_carbon` adds to runs that are read already."""
     scenario, rates = of.scenario, of.known.rates
-    _check_bought(of)
+    check_bought(of)
     grid = lookups.intensity(scenario)
     per_h, emb_columns, causes = _embodied(of)
     added: dict[str, Any] = {
@@ -148,11 +148,11 @@ def _embodied(of: Figures) -> tuple[Floats, dict[str, Any], list[Cause]]:
     columns = {
         "emb_method": of.looked_up("card_kgco2e").bases,
         "emb_boundary": of.scenario.embodied_boundary,
-        "emb_kgco2e": (of["card_kgco2e"] + of["host_kgco2e"]) * of["n_gpus"],
-        "emb_share_frac": of["share_frac"],
+        "emb_kgco2e": model.emb_kgco2e(of),
+        "emb_share_frac": model.share_frac(of),
         "emb_gco2e_per_h": per_h,
     }
-    needed = ("card_kgco2e", "host_kgco2e", "life_yr", "share_frac")
+    needed = ("card_kgco2e", "host_kgco2e_per_gpu", "life_yr", "share_frac")
     return per_h, columns, [of.looked_up(name).cause for name in needed]
 
 
@@ -174,7 +174,7 @@ def _check_energies(runs: pd.DataFrame, of: Figures) -> None:
             raise AssumptionError(message)
 
 
-def _check_bought(of: Figures) -> None:
+def check_bought(of: Figures) -> None:
     """Refuse a card that is bought for the service, but counted as if it stood idle without."""
     if of.scenario.idle_baseline == "off":
         return

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
-from hetcost.errors import unknown_name
 from hetcost.impacts import embodied, lookups, owned, power
 from hetcost.impacts.accounting import Read
 from hetcost.impacts.lookups import Finder, Floats, LookedUp
@@ -20,14 +19,16 @@ FINDERS: dict[str, Finder] = {
     "idle_bare_w": lookups.idle(bare=True),
     "host_w_load": power.host_load,
     "host_w_idle": lookups.sited("host_w_idle_per_gpu"),
-    "psu_load": power.psu_under_load,
+    "at_plug": power.at_plug,
     "psu_efficiency_frac": lookups.sited("psu_efficiency_frac"),
     "pue": lookups.sited("pue"),
     "load_frac": lookups.load_frac,
     "assigned_frac": lookups.assigned_frac,
     "share_frac": lookups.share_frac,
+    "is_time_share": lookups.is_time_share,
     "card_kgco2e": embodied.card_kgco2e,
-    "host_kgco2e": embodied.host_kgco2e,
+    "host_kgco2e_per_gpu": embodied.host_kgco2e,
+    "host_counted": embodied.host_counted,
     "life_yr": lookups.sited("life_yr"),
     "gco2e_per_kwh": lambda _gpu, scenario: lookups.intensity(scenario),
     **owned.FINDERS,
@@ -39,48 +40,24 @@ _OF_FIELD = {
     "idle_w": ("idle_w", "idle_bare_w"),
     "host_w_load_per_gpu": ("host_w_load",),
     "host_w_idle_per_gpu": ("host_w_idle",),
-    "psu_efficiency_frac": ("psu_load", "psu_efficiency_frac"),
     "embodied_kgco2e": ("card_kgco2e",),
-    "host_kgco2e_per_gpu": ("host_kgco2e",),
     "embodied_share_frac": ("share_frac",),
     "induced_frac": ("share_frac",),
 }
-_DRAWN = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
+DRAWN_FIGURES = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
 
 
-def figures_of(field: str, more: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the figures that a numeric field of a scenario stands for.
-
-    `more` are names that are valid as well and stand for none.
-
-    Raises
-    ------
-    UnknownNameError
-        The field is not numeric, or stands for nothing that results are computed from.
-    """
-    if field in more:
-        return ()
+def figures_of(field: str) -> tuple[str, ...]:
+    """Return the figures that a numeric field of a scenario stands for; none if it is no such."""
     names = _OF_FIELD.get(field, (field,))
-    if field in _DRAWN or not set(names) <= {*FINDERS, *_DRAWN}:
-        raise unknown_name("vary", field, [*variable_fields(), *more])
-    return names
-
-
-def field_of(figure: str) -> str:
-    """Return the field of a scenario that states a figure; "" if none does."""
-    for field, names in _OF_FIELD.items():
-        if figure in names and field not in ("induced_frac", "marginal_gco2e_per_kwh"):
-            return field
-    return figure if figure in NUMBERS else ""
+    return names if field in variable_fields() else ()
 
 
 def variable_fields() -> list[str]:
-    """Return the numeric fields of a scenario that results can be computed over."""
-    stood_for = {name: set(_OF_FIELD.get(name, (name,))) for name in NUMBERS}
-    known = {*FINDERS, *_DRAWN}
-    return sorted(
-        [*(name for name, own in stood_for.items() if own <= known), "embodied_share_frac"]
-    )
+    """Return the numeric fields of a scenario that results are computed from."""
+    known = {*FINDERS, *DRAWN_FIGURES}
+    fields = (*NUMBERS, "embodied_share_frac")
+    return sorted(field for field in fields if set(_OF_FIELD.get(field, (field,))) <= known)
 
 
 class Figures(Mapping[str, Floats]):
@@ -111,14 +88,14 @@ class Figures(Mapping[str, Floats]):
             return self.known.n_gpus
         if name.endswith("_tok_per_s"):
             return self.known.rates[name.removesuffix("_tok_per_s")]
-        if name in _DRAWN:
+        if name in DRAWN_FIGURES:
             return np.asarray(getattr(self.drawn, name))
         return self.looked_up(name).figures
 
     def __iter__(self) -> Iterator[str]:
         """Name every figure."""
         rates = (f"{basis}_tok_per_s" for basis in self.known.rates)
-        return iter(["n_gpus", *rates, *_DRAWN, *FINDERS])
+        return iter(["n_gpus", *rates, *DRAWN_FIGURES, *FINDERS])
 
     def __len__(self) -> int:
         """Count the figures."""

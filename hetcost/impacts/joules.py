@@ -54,11 +54,9 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     }
     below_idle = np.zeros(len(runs), dtype=bool)
     if not off:
+        compared = ["gpu"] if scenario.idle_baseline == "in_use" else list(ENERGY_BOUNDARIES)
         below_idle = np.logical_or.reduce(
-            [
-                model.load_w(of, boundary) < model.idle_w(of, boundary, bare=True)
-                for boundary in ENERGY_BOUNDARIES
-            ]
+            [model.load_w(of, name) < model.idle_w(of, name, bare=True) for name in compared]
         )
     added: dict[str, Any] = {
         "power_model": scenario.power_model,
@@ -78,7 +76,9 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
         for boundary, watts in counted.items():
             known = np.where(below_idle, np.nan, watts)
             added[f"{boundary}_j_per_tok_{basis}"] = energy.j_per_tok(known, rate)
-    needed: list[Cause] = [of.looked_up(name).cause for name in ("host_w_load", "psu_load", "pue")]
+    needed: list[Cause] = [
+        of.looked_up(name).cause for name in ("host_w_load", "psu_efficiency_frac", "pue")
+    ]
     idling = [
         of.looked_up(name).cause for name in (idle_name, "host_w_idle", "psu_efficiency_frac")
     ]
@@ -93,5 +93,7 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
 
 
 def _counted_as_it(gpu: str, scenario: Scenario) -> str:
-    host, psu = power.host_load(gpu, scenario), power.psu_under_load(gpu, scenario)
-    return "boards" if (host.value, psu.value) == (0, 1) else "servers"
+    host, plug = power.host_load(gpu, scenario), power.at_plug(gpu, scenario)
+    psu = lookups.sited("psu_efficiency_frac")(gpu, scenario)
+    lossless = psu.value == 1 or plug.value == 1
+    return "boards" if host.value == 0 and lossless else "servers"

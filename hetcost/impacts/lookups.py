@@ -118,12 +118,17 @@ def share_frac(gpu: str, scenario: Scenario) -> Known:
     """Return the share of a card's embodied carbon that is charged; of a sunk one, the induced."""
     share = scenario.of("embodied_share_frac", gpu)
     if share == SHARED:
-        return assigned_frac(gpu, scenario)
+        return Known(1.0, GIVEN)  # of its time share, which assigned_frac says
     if share == SHARES["sunk"]:
         induced = scenario.of("induced_frac", gpu)
         missing = "" if induced is not None else f"induced_frac is not given for {gpu}"
         return Known(np.nan if induced is None else induced, GIVEN, missing)
     return _says(share, SHARES["new"])
+
+
+def is_time_share(gpu: str, scenario: Scenario) -> Known:
+    """Return 1 for a card that is charged for its time share."""
+    return Known(float(scenario.of("embodied_share_frac", gpu) == SHARED))
 
 
 def way(gpu: str, scenario: Scenario) -> str:

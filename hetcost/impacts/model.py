@@ -45,7 +45,7 @@ def gpu_w(of: Figures) -> Floats:
 def load_w(of: Figures, boundary: str = "site") -> Floats:
     """Return the power under load at a boundary: gpu, it or site, in W."""
     host = of["host_w_load"] * of["n_gpus"]
-    return _at(boundary, gpu_w(of), host, of["psu_load"], of["pue"])
+    return _at(boundary, gpu_w(of), host, _psu_under_load(of), of["pue"])
 
 
 def idle_w(of: Figures, boundary: str = "site", *, bare: bool = False) -> Floats:
@@ -60,22 +60,30 @@ def counted_w(of: Figures, baseline: str, boundary: str = "site") -> Floats:
     if baseline == "in_use":
         boards = load_w(of, "gpu"), idle_w(of, "gpu", bare=True)
         extra = np.asarray(energy.incremental_w(*boards))
-        return _at(boundary, extra, np.zeros(1), of["psu_load"], of["pue"])
+        return _at(boundary, extra, np.zeros(1), _psu_under_load(of), of["pue"])
     load = load_w(of, boundary)
     if baseline == "idle":
         return np.asarray(energy.incremental_w(load, idle_w(of, boundary, bare=True)))
     return _charged_w(of, load, boundary)
 
 
+def emb_kgco2e(of: Figures) -> Floats:
+    """Return the embodied emissions of a configuration on its boundary, in kgCO2e."""
+    host = of["host_kgco2e_per_gpu"] * of["host_counted"]
+    return np.asarray((of["card_kgco2e"] + host) * of["n_gpus"])
+
+
+def share_frac(of: Figures) -> Floats:
+    """Return the share of the embodied emissions that is charged; of some the time share."""
+    timed = of["is_time_share"]
+    return np.asarray(of["share_frac"] * (1 - timed + timed * of["assigned_frac"]))
+
+
 def emb_gco2e_per_h(of: Figures) -> Floats:
     """Return embodied emissions of an hour under load, in gCO2e/h."""
     return np.asarray(
         carbon.emb_gco2e_per_h(
-            (of["card_kgco2e"] + of["host_kgco2e"]) * of["n_gpus"],
-            of["life_yr"],
-            of["assigned_frac"],
-            of["load_frac"],
-            of["share_frac"],
+            emb_kgco2e(of), of["life_yr"], of["assigned_frac"], of["load_frac"], share_frac(of)
         )
     )
 
@@ -131,6 +139,12 @@ def _at(boundary: str, gpu: Floats, host: Floats, psu: Floats, pue: Floats) -> F
     return it if boundary == "it" else np.asarray(energy.site_w(it, pue))
 
 
+def _psu_under_load(of: Figures) -> Floats:
+    """Return the power supply's efficiency, 1 where power is stated at the plug."""
+    plug = of["at_plug"]
+    return np.asarray(plug + (1 - plug) * of["psu_efficiency_frac"])
+
+
 def _charged_w(of: Figures, load: Floats, boundary: str) -> Floats:
     """Charge idle hours, whose power does not matter where there are none."""
     u = of["load_frac"]
@@ -164,16 +178,18 @@ def _spot(of: Figures) -> dict[str, Floats]:
 
 def _own(of: Figures) -> dict[str, Floats]:
     bought = of["n_gpus"] * (1 + of["spares_frac"])
-    u = of["load_frac"]
+    u, life = of["load_frac"], of["life_yr"]
+    rate = ownership.real_frac(of["discount_frac"], of["inflation_frac"])
+    left = of["residual_frac"] + ownership.decayed_frac(of["value_decay_frac"], life)
 
     def capital(usd: Floats) -> Floats:
         """Return the yearly cost of a purchase: annuity, upkeep, and what fails and is replaced."""
         yearly = ownership.annuity_usd_per_yr(
             usd,
             of["install_frac"] * usd,
-            ownership.residual_usd(usd, of["residual_frac"]),
-            of["discount_frac"],
-            of["life_yr"],
+            ownership.residual_usd(usd, left),
+            rate,
+            life,
         )
         return np.asarray(yearly + (of["upkeep_frac"] + of["failure_frac"]) * usd)
 

@@ -18,7 +18,15 @@ from hetcost.scenario import Scenario
 NEEDED = {
     "rent": ("usd_per_gpu_h",),
     "spot": ("usd_per_gpu_h", "interrupts_per_h", "restart_h", "lost_h"),
-    "idle": ("capex_usd", "wear_frac", "usd_per_kwh", "churn_frac", "idle_bare_w", "host_w_idle"),
+    "idle": (
+        "capex_usd",
+        "wear_frac",
+        "usd_per_kwh",
+        "churn_frac",
+        "hours_per_day",
+        "idle_bare_w",
+        "host_w_idle",
+    ),
     "own": (
         "capex_usd",
         "host_capex_usd_per_gpu",
@@ -107,7 +115,7 @@ def _powered(of: Figures, way: str) -> list[Cause]:
     """Return the causes why the power of what is owned is not known."""
     if way not in ("own", "idle"):
         return []
-    site = ("host_w_load", "psu_load", "pue")
+    site = ("host_w_load", "psu_efficiency_frac", "pue")
     causes = [*of.drawn.causes, *(of.looked_up(name).cause for name in site)]
     if way == "own":
         part = of["load_frac"] < 1

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hetcost import reference
-from hetcost.formulas.ownership import decayed_frac, real_frac
 from hetcost.impacts import lookups
 from hetcost.impacts.lookups import GIVEN, Finder, Known, known_by
 from hetcost.scenario import Scenario
@@ -36,13 +33,19 @@ def financial(quantity: str) -> Finder:
 
 
 def residual(gpu: str, scenario: Scenario) -> Known:
-    """Return the share of the price that is left at the end: fixed, or by market decay."""
-    decay = scenario.of("value_decay_frac", gpu)
-    if decay is None:
-        return financial("residual_frac")(gpu, scenario)
-    life = lookups.sited("life_yr")(gpu, scenario)
-    value = float(np.asarray(decayed_frac(decay, life.value)))
-    return Known(value, f"market decay of {decay:.0%} a year", life.missing, life.facts)
+    """Return the share of the price that is left at the end; 0 where the market's decay says it."""
+    if scenario.of("value_decay_frac", gpu) is not None:
+        return Known(0.0)
+    return financial("residual_frac")(gpu, scenario)
+
+
+def decay(gpu: str, scenario: Scenario) -> Known:
+    """Return the share of its value that hardware loses a year; 1 where a residual value is fixed.
+
+    What is left at the end is the fixed share, and what the decay leaves: one of them is 0.
+    """
+    stated = scenario.of("value_decay_frac", gpu)
+    return Known(1.0 if stated is None else stated, GIVEN)
 
 
 def electricity(gpu: str, scenario: Scenario) -> Known:
@@ -58,18 +61,15 @@ def electricity(gpu: str, scenario: Scenario) -> Known:
     return known_by(fact, "price of electricity in USD", told)
 
 
-def discount(gpu: str, scenario: Scenario) -> Known:
-    """Return the real discount rate a year."""
-    known = financial("discount_frac")(gpu, scenario)
-    if scenario.discount_basis == "real" or scenario.inflation_frac is None:
-        return known
-    real = np.asarray(real_frac(known.value, scenario.inflation_frac))
-    return known._replace(value=float(real), basis=f"{GIVEN}, nominal made real")
+def inflation(_gpu: str, scenario: Scenario) -> Known:
+    """Return the inflation that makes the discount rate real; 0 where it is real."""
+    return Known(float(scenario.of("inflation_frac", "") or 0.0), GIVEN)
 
 
 FINDERS: dict[str, Finder] = {
     "capex_usd": capex,
-    "discount_frac": discount,
+    "inflation_frac": inflation,
+    "value_decay_frac": decay,
     "residual_frac": residual,
     "usd_per_kwh": electricity,
     **{
@@ -77,6 +77,7 @@ FINDERS: dict[str, Finder] = {
         for quantity in (
             "host_capex_usd_per_gpu",
             "install_frac",
+            "discount_frac",
             "upkeep_frac",
             "failure_frac",
             "spares_frac",

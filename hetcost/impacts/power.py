@@ -108,11 +108,9 @@ def host_load(gpu: str, scenario: Scenario) -> Known:
     return lookups.sited("host_w_max_per_gpu")(gpu, scenario)
 
 
-def psu_under_load(gpu: str, scenario: Scenario) -> Known:
-    """Return the power supply's efficiency; 1 where what is provisioned is stated at the plug."""
-    if _provisioned(gpu, scenario):
-        return Known(1.0)
-    return lookups.sited("psu_efficiency_frac")(gpu, scenario)
+def at_plug(gpu: str, scenario: Scenario) -> Known:
+    """Return 1 where the power under load is stated at the plug, as what is provisioned is."""
+    return Known(float(_provisioned(gpu, scenario)))
 
 
 def _provisioned(gpu: str, scenario: Scenario) -> bool:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from hetcost.impacts import lookups, model
 from hetcost.impacts.accounting import read
+from hetcost.impacts.emissions import check_bought
 from hetcost.impacts.figures import Figures
 from hetcost.impacts.lookups import Floats
 from hetcost.impacts.money import ways_of
@@ -45,6 +46,7 @@ class Solved:
     def __init__(self, runs: pd.DataFrame, scenario: Scenario, verb: str) -> None:
         self.scenario = lookups.checked(scenario)
         self.figures = Figures(runs, read(runs, self.scenario, verb))
+        check_bought(self.figures)
         self.kept = _Rows(self.figures)
         self._columns = _Columns(self.figures)
         ways = ways_of(self.figures)
@@ -57,6 +59,18 @@ class Solved:
         read = _Columns(self.figures)
         model.outcome(read, self._ways, self.scenario.idle_baseline, on)
         return set(read)
+
+    def stated(self, field: str, value: float) -> Scenario:
+        """Return the scenario with a number stated for all cards.
+
+        Raises
+        ------
+        AssumptionError
+            The scenario cannot hold it.
+        """
+        by_card = isinstance(type(self.scenario).model_fields[field].default, Mapping)
+        cards = dict.fromkeys(self.figures.cards.names, value)
+        return self.scenario.but(**{field: cards if by_card else value})
 
     def values(self, on: str, changed: Mapping[str, Floats]) -> Floats:
         """Return a result of every row, by the values of the changed figures.

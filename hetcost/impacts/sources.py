@@ -66,7 +66,7 @@ def _names(card: str, scenario: Scenario) -> list[str]:
     names = [*NEEDED[lookups.way(card, scenario)]]
     names += ["host_w_load", "host_w_idle", "psu_efficiency_frac", "pue", idle]
     if scenario.embodied_method != "none" or card in scenario.embodied_kgco2e:
-        names += ["card_kgco2e", "host_kgco2e", "life_yr"]
+        names += ["card_kgco2e", "host_kgco2e_per_gpu", "life_yr"]
     return names
 
 

@@ -144,7 +144,7 @@ class Scenario(BaseModel):
     value_decay_frac: OneOrByCard | None = None
     discount_frac: OneOrByCard | None = None
     discount_basis: Literal["real", "nominal"] = "real"
-    inflation_frac: float | None = None
+    inflation_frac: Number | None = None
     upkeep_frac: OneOrByCard | None = None
     failure_frac: OneOrByCard | None = None
     spares_frac: OneOrByCard | None = None

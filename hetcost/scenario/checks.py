@@ -186,6 +186,10 @@ def one_of_or_by_card(field: str, value: Any, choices: Sequence[str], tables: st
     return check(field, value)
 
 
+def _mode(value: Any) -> float:
+    return float(value.mode if isinstance(value, Range) else value)
+
+
 def check_finance(scenario: Any) -> None:
     """Refuse two kinds of residual value, and a nominal rate without its inflation."""
     if scenario.residual_frac is not None and scenario.value_decay_frac is not None:
@@ -194,6 +198,11 @@ def check_finance(scenario: Any) -> None:
     nominal = scenario.discount_basis == "nominal"
     if nominal and (scenario.discount_frac is None or scenario.inflation_frac is None):
         message = "discount_basis='nominal': give discount_frac and inflation_frac as well"
+        raise AssumptionError(message)
+    rates = scenario.discount_frac
+    rates = rates.values() if isinstance(rates, Mapping) else [rates]
+    if nominal and any(_mode(rate) < _mode(scenario.inflation_frac) for rate in rates):
+        message = "discount_frac: a nominal rate below inflation_frac makes a real one below 0"
         raise AssumptionError(message)
     if not nominal and scenario.inflation_frac is not None:
         message = "inflation_frac belongs to discount_basis='nominal'"

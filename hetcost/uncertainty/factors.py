@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -9,16 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hetcost.errors import AssumptionError, listing
-from hetcost.impacts import Solved, card_bounds, field_of
+from hetcost.errors import AssumptionError, DataWarning, listing
+from hetcost.impacts import DRAWN_FIGURES, Solved, card_bounds, figures_of, variable_fields
 from hetcost.impacts.lookups import Known
 from hetcost.scenario import Range, Scenario
 
 Floats = NDArray[np.float64]
 Changed = dict[str, Floats]
 
-_DRAWN = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
 _LOOKED_AT = 9  # points between the ends of a factor
+_SAME = 1e-12  # relative difference that is rounding
 _RATED = ("n_gpus", "out_tok_per_s", "all_tok_per_s")
 
 
@@ -27,7 +28,7 @@ class Factor(Protocol):
 
     @property
     def told(self) -> dict[str, Any]:
-        """Label, bounds and source."""
+        """Label, kind, bounds and source."""
 
     def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
         """Change figures by draws, given as probabilities between 0 and 1."""
@@ -52,19 +53,25 @@ class Number:
     def __init__(
         self,
         label: str,
+        kind: str,
         ends: tuple[float, float, float],
         source: str,
-        ratio: Callable[[Floats, float], Floats] | None = None,
+        ratio: Callable[[Floats, float], Floats] | None,
     ) -> None:
-        self.label, self.source, self.ratio = label, source, ratio
+        self.label, self.kind, self.source, self.ratio = label, kind, source, ratio
         self.low, self.mode, self.high = ends
         self._rows: dict[str, NDArray[np.bool_]] = {}
 
     @property
     def told(self) -> dict[str, Any]:
-        """Label, bounds and source."""
+        """Label, kind, bounds and source."""
         ends = {"low": self.low, "mode": self.mode, "high": self.high}
-        return {"factor": self.label, **ends, "source": self.source}
+        return {"factor": self.label, "kind": self.kind, **ends, "source": self.source}
+
+    @property
+    def figures(self) -> set[str]:
+        """Figures that rest on it."""
+        return set(self._rows)
 
     def rests(self, figure: str, rows: NDArray[np.bool_]) -> None:
         """Note that a figure rests on it in some rows."""
@@ -98,10 +105,10 @@ class BoardPower:
 
     @property
     def told(self) -> dict[str, Any]:
-        """Label, bounds and source."""
+        """Label, kind, bounds and source."""
         low, high = np.nanmin(self.low[self.rows]), np.nanmax(self.high[self.rows])
         ends = {"low": low, "mode": np.nan, "high": high}
-        return {"factor": f"board power of {self.card}", **ends, "source": "power.csv"}
+        return {"factor": f"board power of {self.card}", "kind": "power", **ends, "source": ""}
 
     def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
         """Let the boards draw between their bounds."""
@@ -111,8 +118,8 @@ class BoardPower:
         mode = busy * np.minimum(wanted, base["limit_w"]) + (1 - busy) * idle
         rows = self.rows
         watts = triangular(u, *(x[rows, np.newaxis] for x in (self.low, mode, self.high)))
-        wanted_w = changed.get("wanted_w", base["wanted_w"][:, np.newaxis])
-        changed["wanted_w"] = np.broadcast_to(wanted_w, (len(rows), u.size)).copy()
+        now = changed.get("wanted_w", base["wanted_w"][:, np.newaxis])
+        changed["wanted_w"] = np.broadcast_to(now, (len(rows), u.size)).copy()
         changed["wanted_w"][rows] = watts
         for name, value in (("wanted_frac", 0.0), ("busy_frac", 1.0)):
             now = changed.get(name, base[name][:, np.newaxis])
@@ -127,19 +134,14 @@ class Choice:
 
     @property
     def told(self) -> dict[str, Any]:
-        """Label, bounds and source."""
-        return {"factor": self.label, "source": "one of " + ", ".join(self.options)}
+        """Label and options."""
+        return {"factor": self.label, "kind": "choice", "source": ", ".join(self.options)}
 
     def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
         """Take the figures of the option that is drawn."""
         picked = np.minimum((u * len(self.options)).astype(int), len(self.options) - 1)
         for name, by_option in self.figures.items():
-            before = base[name][:, np.newaxis]
-            taken = by_option[picked].T
-            if name in changed:
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    taken = np.where(before != 0, changed[name] / before, 1.0) * taken
-            changed[name] = taken
+            changed[name] = by_option[picked].T
 
 
 class Asked(NamedTuple):
@@ -151,26 +153,35 @@ class Asked(NamedTuple):
 
 
 def find_factors(runs: pd.DataFrame, solved: Solved, asked: Asked) -> list[Factor]:
-    """Return what the results rest on that is not known exactly."""
+    """Return what the results rest on that is not known exactly, choices first.
+
+    What a choice decides on is drawn by the choice alone.
+    """
     read = {name for on in asked.on for name in solved.read_by(on)}
-    chosen = [
-        _choice(runs, solved, field, list(options)) for field, options in asked.choices.items()
-    ]
-    doubled = [name for choice in chosen for name in choice.figures]
-    if len(doubled) != len(set(doubled)):
-        twice = listing(sorted({name for name in doubled if doubled.count(name) > 1}))
+    options = asked.choices.items()
+    chosen = [_choice(runs, solved, field, list(each)) for field, each in options]
+    decided = [name for choice in chosen for name in choice.figures]
+    if len(decided) != len(set(decided)):
+        twice = listing(sorted({name for name in decided if decided.count(name) > 1}))
         message = f"choices: several of them decide on {twice}: give one of them"
         raise AssumptionError(message)
-    found: dict[Any, Number] = {}
-    cards = solved.figures.cards
-    for figure in sorted(read - {*_DRAWN, *_RATED}):
-        looked_up = solved.figures.looked_up(figure).known
-        for code, (card, known) in enumerate(zip(cards.names, looked_up, strict=True)):
-            for key, number in _numbers(solved.scenario, card, figure, known, asked.facts, doubled):
-                found.setdefault(key, number).rests(figure, cards.codes == code)
-    power = _board_power(solved, read) if asked.facts else []
-    factors = [*found.values(), *_limits(solved, read), *power, *chosen]
-    return [factor for factor in factors if _moves(factor, solved, asked.on)]
+    ranges, unread = _ranges(solved, read)
+    if clashing := {name for number in ranges for name in number.figures} & set(decided):
+        message = f"choices: they decide on {listing(sorted(clashing))}, which have a range as well"
+        raise AssumptionError(message)
+    ranged = {name for number in ranges for name in number.figures}
+    factors: list[Factor] = [*chosen, *ranges]
+    if asked.facts:
+        factors += _facts(solved, read - set(decided), ranged)
+        if not {"wanted_w", "limit_w"} & {*decided, *ranged} and "wanted_w" in read:
+            factors += _board_power(solved)
+    moving = [factor for factor in factors if _moves(factor, solved, asked.on)]
+    labels = [factor.label for factor in moving if isinstance(factor, Number)]
+    still = [number.label for number in ranges if number.label not in labels]
+    if still := sorted({*unread, *still}):
+        message = f"a range that decides nothing here: {listing(still)}"
+        warnings.warn(message, DataWarning, stacklevel=4)
+    return moving
 
 
 def _moves(factor: Factor, solved: Solved, on: Sequence[str]) -> bool:
@@ -179,64 +190,87 @@ def _moves(factor: Factor, solved: Solved, on: Sequence[str]) -> bool:
     factor.into(changed, solved.figures, np.linspace(0.0, 1.0, _LOOKED_AT))
     for name in on:
         values = solved.values(name, changed)
-        if not np.array_equal(values, values[:, :1] + 0 * values, equal_nan=True):
+        if not np.allclose(values, values[:, :1], rtol=_SAME, atol=0, equal_nan=True):
             return True
     return False
 
 
-def _numbers(
-    scenario: Scenario, card: str, figure: str, known: Known, facts: bool, chosen: Sequence[str]
+def _ranges(solved: Solved, read: set[str]) -> tuple[list[Number], set[str]]:
+    """Return the ranges of the scenario that figures rest on, and the labels of the others."""
+    found: dict[str, Number] = {}
+    cards, scenario = solved.figures.cards, solved.scenario
+    unread = set()
+    for field in type(scenario).model_fields:
+        for code, card in enumerate(cards.names):
+            stated = scenario.range_of(field, card)
+            if not isinstance(stated, Range):
+                continue
+            label = f"{field} of {card}" if _by_card(scenario, field) else field
+            rows = cards.codes == code
+            names = [name for name in figures_of(field) if name in read]
+            if not names or not all(_is(solved, name, rows, stated.mode) for name in names):
+                unread.add(label)
+                continue
+            for name in names:
+                number = Number(label, "range", stated, "scenario", None)
+                found.setdefault(label, number).rests(name, rows)
+    return list(found.values()), unread - set(found)
+
+
+def _by_card(scenario: Scenario, field: str) -> bool:
+    return isinstance(getattr(scenario, field), Mapping)
+
+
+def _is(solved: Solved, figure: str, rows: NDArray[np.bool_], value: float) -> bool:
+    return bool((solved.figures[figure][rows] == value).all())
+
+
+def _facts(solved: Solved, read: set[str], ranged: set[str]) -> list[Number]:
+    """Return the facts with bounds that figures are made of."""
+    found: dict[Any, Number] = {}
+    cards = solved.figures.cards
+    for figure in sorted(read - {*DRAWN_FIGURES, *_RATED}):
+        looked_up = solved.figures.looked_up(figure).known
+        for code, (card, known) in enumerate(zip(cards.names, looked_up, strict=True)):
+            if known.missing or (figure in ranged and _has_range(solved.scenario, figure, card)):
+                continue
+            for key, number in _of_facts(solved.scenario, card, figure, known):
+                found.setdefault(key, number).rests(figure, cards.codes == code)
+    return list(found.values())
+
+
+def _has_range(scenario: Scenario, figure: str, card: str) -> bool:
+    return any(
+        figure in figures_of(field) and isinstance(scenario.range_of(field, card), Range)
+        for field in variable_fields()
+    )
+
+
+def _of_facts(
+    scenario: Scenario, card: str, figure: str, known: Known
 ) -> Iterator[tuple[Any, Number]]:
-    field = field_of(figure)
-    stated = scenario.range_of(field, card) if field else None
-    if isinstance(stated, Range):
-        label = _label(scenario, field, card)
-        yield label, Number(label, stated, "scenario")
-        return
-    if not facts or figure in chosen or known.missing:
-        return
     if figure == "card_kgco2e" and (bounds := card_bounds(card, scenario)) is not None:
         label = f"embodied carbon of {card}"
         ends = (bounds[0], known.value, bounds[1])
-        yield label, Number(label, ends, known.basis, _proportional)
+        yield label, Number(label, "fact", ends, known.basis, _proportional)
         return
     for fact in known.facts:
         low, value, high = (float(fact[end]) for end in ("low", "value", "high"))
         if low < high and value > 0:
-            label = f"{fact['quantity']} of {fact['entity']}"
+            label, source = f"{fact['quantity']} of {fact['entity']}", str(fact["source"])
             ratio = _consumed if fact["quantity"] == "td_loss_frac" else _proportional
-            source = str(fact["source"])
-            yield (label, fact["date"], source), Number(label, (low, value, high), source, ratio)
+            number = Number(label, "fact", (low, value, high), source, ratio)
+            yield (label, fact["date"], source), number
 
 
-def _label(scenario: Scenario, field: str, card: str) -> str:
-    by_card = isinstance(getattr(scenario, field), Mapping)
-    return f"{field} of {card}" if by_card else field
-
-
-def _board_power(solved: Solved, read: set[str]) -> list[Factor]:
-    if "wanted_w" not in read:
-        return []
+def _board_power(solved: Solved) -> list[Factor]:
     drawn, cards = solved.figures.drawn, solved.figures.cards
     factors: list[Factor] = []
     for code, card in enumerate(cards.names):
         known = (cards.codes == code) & (drawn.low_w < drawn.high_w)
-        if known.any() and not isinstance(solved.scenario.range_of("tdp_w", card), Range):
+        if known.any():
             factors.append(BoardPower(card, known, drawn.low_w, drawn.high_w))
     return factors
-
-
-def _limits(solved: Solved, read: set[str]) -> list[Factor]:
-    if "limit_w" not in read:
-        return []
-    cards, factors = solved.figures.cards, []
-    for code, card in enumerate(cards.names):
-        stated = solved.scenario.range_of("tdp_w", card)
-        if isinstance(stated, Range):
-            factor = Number(f"tdp_w of {card}", stated, "scenario")
-            factor.rests("limit_w", cards.codes == code)
-            factors.append(factor)
-    return list(factors)
 
 
 def _choice(runs: pd.DataFrame, solved: Solved, field: str, options: list[Any]) -> Choice:
