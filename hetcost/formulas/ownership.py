@@ -1,4 +1,7 @@
-"""Cost of hardware that is owned, interrupted, or idle otherwise."""
+"""Cost of hardware that is owned, interrupted, or idle otherwise.
+
+What bears no reference is a definition.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,10 @@ def real_frac(nominal_frac: Numeric, inflation_frac: Numeric) -> Numeric:
     Returns
     -------
     Real rate a year. [1]
+
+    References
+    ----------
+    .. [1] I. Fisher, The Theory of Interest, 1930.
 
     Examples
     --------
@@ -136,6 +143,10 @@ def annuity_usd_per_yr(
     Returns
     -------
     Yearly capital cost. [USD/yr]
+
+    References
+    ----------
+    .. [1] As for :func:`crf`.
 
     Examples
     --------

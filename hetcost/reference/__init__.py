@@ -92,7 +92,8 @@ def gpus(tables: Tables = None) -> pd.DataFrame:
     Returns
     -------
     Index ``gpu``; columns ``vendor tier form_factor tdp_w memory_gb bandwidth_gb_per_s
-    fp16_tflop_per_s die_mm2`` (W, GB, GB/s, dense TFLOP/s, mm²); NaN where no source was found.
+    fp16_tflop_per_s die_mm2 datacentre_licence`` (W, GB, GB/s, dense TFLOP/s, mm²; text); NaN
+    where no source was found.
 
     Examples
     --------

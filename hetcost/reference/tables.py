@@ -152,9 +152,10 @@ def facts(table: str, tables: Tables = None) -> pd.DataFrame:
     Parameters
     ----------
     table : ``gpus``, ``gpu_aliases``, ``prices``, ``grids``, ``grid_profiles``, ``power``,
-        ``sites``, ``embodied`` or ``act``.
+        ``sites``, ``embodied``, ``act``, ``capex`` or ``electricity``.
     tables : Folder with a user's own ``TABLE.csv`` of the same shape. Where it states a fact
-        (entity and quantity; for prices, grids and sites also the date), ours on it are left out.
+        (entity and quantity; of prices, grids, grid profiles, sites, capex and electricity also
+        the date), ours on it are left out.
 
     Returns
     -------
