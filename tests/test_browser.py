@@ -8,6 +8,7 @@ import hetcost as hc
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium")
+NOTEBOOKS = ("energy_carbon", "ownership", "sweet_spot", "uncertainty")
 SIZES = [(1280, 800), (390, 844)]
 
 
@@ -16,7 +17,7 @@ def pages(tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("no Chromium here (`make browser` installs it): the pages were not opened")
     out = tmp_path_factory.mktemp("reports")
-    jobs = [hc.report.Job(name, {}, out) for name in ("energy_carbon", "sweet_spot")]
+    jobs = [hc.report.Job(name, {}, out) for name in NOTEBOOKS]
     for done in hc.report.render_many(jobs):
         assert done.error is None, done.error
     return [out / "index.html", *sorted(out.glob("*/*.html"))]
@@ -47,7 +48,7 @@ def tab(request, browser):
 
 
 def test_pages_ask_for_nothing_and_complain_of_nothing(tab, pages):
-    assert len(pages) == 3
+    assert len(pages) == len(NOTEBOOKS) + 1
     for page in pages:
         tab.goto(page.as_uri())
         tab.wait_for_load_state("networkidle")

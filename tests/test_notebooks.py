@@ -132,6 +132,92 @@ def _page(tmp_path, rendered):
     return (tmp_path / "out" / rendered.name / rendered.page).read_text("utf-8")
 
 
+def test_ownership_answers_the_question(tmp_path):
+    rendered = _render(tmp_path, ROOT / "notebooks" / "ownership.ipynb", {})
+    grids, costs = rendered.findings
+    assert "No one intensity parts a pool from a new H100" in grids
+    assert "Of 1,728 combinations 76 % favour the H100 on every grid (91 %" in grids
+    assert "12 % the pool" in grids
+    assert "France" in grids
+    assert "rented 0.171 against 0.358" in costs
+    assert "owned 0.139 against 0.336" in costs
+    titles = {Path(figure["png"]).stem: figure["title"] for figure in rendered.figures}
+    assert set(titles) == {"ownership", "utilisation", "use-and-electricity", "grid-crossings"}
+    assert "0.48 times an H100's if rented, 0.41 if owned, 1.09 in its" in titles["ownership"]
+    assert "from 29 % of the hours on" in titles["utilisation"]
+    folder = tmp_path / "out" / "ownership" / "tables"
+    table = pd.read_csv(folder / "grid-crossings.csv")
+    by_grid = table["crossing"].notna()
+    assert (table["less"] == "by grid").equals(by_grid)
+    assert table.loc[~by_grid, "note"].str.startswith("no crossing").all()
+    ways = pd.read_csv(folder / "ways.csv").set_index(["way", "name"])
+    owned = ways.loc["owned"]
+    shares = owned[["gpu_usd_per_h", "host_usd_per_h", "power_usd_per_h"]].sum(axis=1)
+    assert shares.tolist() == pytest.approx(owned["usd_per_h"].tolist())
+    moved = ways.loc["owned, all in a datacentre"]["licence_note"]
+    assert "not for datacentre deployment" in moved["2× RTX 4090"]
+    ties = pd.read_csv(folder / "use.csv")
+    assert ties["loaded share at the tie"].round(2).tolist()[3:] == [0.31, 0.93, 0.74]
+    assert "NVIDIA" in _page(tmp_path, rendered)
+
+
+def test_uncertainty_answers_the_question(tmp_path):
+    rendered = _render(tmp_path, ROOT / "notebooks" / "uncertainty.ipynb", {})
+    *won, last = rendered.findings
+    assert len(won) == 6
+    assert "Cost, rented" in won[0]
+    assert "below for 4 of 4 at 1×" in won[0]
+    assert "undecided for 4 of 4 at 1× (probability" in won[2]
+    assert "above for 4 of 4 at 1×, 3 of 3 at 2×" in won[3]
+    assert all("probability" not in said for said in won[4:]), "choices are no draws"
+    assert "host's power, datacentre" in last
+    titles = {Path(figure["png"]).stem: figure["title"] for figure in rendered.figures}
+    assert set(titles) == {"wins", "tornado-cost", "tornado-carbon", "sobol-carbon"}
+    assert "2× RTX 4090 emit 1.71 times an H100" in titles["tornado-carbon"]
+    folder = tmp_path / "out" / "uncertainty" / "tables"
+    shares = pd.read_csv(folder / "wins.csv")
+    assert len(shares) == 6 * 11
+    assert shares["p_a_beats_b"].between(0, 1).all()
+    spread = pd.read_csv(folder / "quantiles.csv")
+    assert (spread["p5"] <= spread["p50"]).all()
+    assert (spread["p50"] <= spread["p95"]).all()
+    assert "0 are known to" in _page(tmp_path, rendered)
+
+
+@pytest.mark.slow
+def test_ownership_with_other_parameters(tmp_path):
+    other = {
+        "model": "DeepSeek-R1-Distill-Llama-8B",
+        "price_as_of": "2025-12",
+        "grid_zone": "US",
+        "methods": ["inventory", "act"],
+        "zones": ["FR", "DE"],
+        "offered_per_s": 8.0,
+        "api_usd_per_mtok_out": 0.05,
+    }
+    rendered = _render(tmp_path, ROOT / "notebooks" / "ownership.ipynb", other)
+    grids, costs = rendered.findings
+    assert "Of 1,152 combinations" in grids
+    assert "RTX 4090 against an H100 PCIe" in costs
+    api = pd.read_csv(tmp_path / "out" / rendered.name / "tables" / "api.csv")
+    assert api["breakeven_note"].str.contains("the API costs less at any load").any()
+
+
+@pytest.mark.slow
+def test_uncertainty_with_other_parameters(tmp_path):
+    other = {
+        "model": "DeepSeek-R1-Distill-Llama-8B",
+        "count": 1,
+        "zones": ["FR", "PL"],
+        "rent_rtx_4090": [0.2, 0.25, 0.25],
+        "draws": 256,
+        "sure": 0.99,
+    }
+    rendered = _render(tmp_path, ROOT / "notebooks" / "uncertainty.ipynb", other)
+    titles = {Path(figure["png"]).stem: figure["title"] for figure in rendered.figures}
+    assert titles["tornado-cost"].startswith("Owned, RTX 4090 cost")
+
+
 @pytest.mark.slow
 def test_energy_carbon_with_other_parameters(tmp_path):
     other = {

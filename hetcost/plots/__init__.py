@@ -10,6 +10,7 @@ from hetcost.plots.load import cost_vs_latency, cost_vs_latency_grid, scaling
 from hetcost.plots.ownership import carbon_crossings, cost_by_use, ownership_bars, winner_map
 from hetcost.plots.power import energy_boundaries, power_ladder
 from hetcost.plots.style import GPU_COLOURS, configuration, gpu_colour
+from hetcost.plots.uncertainty import factor_name, tornado, variance_shares, win_shares
 
 __all__ = [
     "GPU_COLOURS",
@@ -23,10 +24,14 @@ __all__ = [
     "embodied_methods",
     "energy_bars",
     "energy_boundaries",
+    "factor_name",
     "gpu_colour",
     "ownership_bars",
     "power_ladder",
     "ratio_by_load",
     "scaling",
+    "tornado",
+    "variance_shares",
+    "win_shares",
     "winner_map",
 ]
