@@ -244,6 +244,8 @@ def _crossings(
     if not roots:
         wins = _winner(float(signs[0]))
         told = f"no crossing: {wins} wins throughout" if signs[0] else "they tie throughout"
+        if np.ptp(of_a[known]) == np.ptp(of_b[known]) == 0:
+            told += f" ({along.vary} changes nothing here)"
         return [{**said, "wins_below": wins, "wins_above": wins, "note": told + gaps}]
     rows = []
     for root in sorted(roots):

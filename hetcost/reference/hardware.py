@@ -15,6 +15,7 @@ from hetcost.reference.tables import (
     best,
     facts,
     first_fact,
+    numbered,
     rows_on,
     with_number,
 )
@@ -41,12 +42,8 @@ def load_facts(entity: str, prefix: str = LOAD_W, *, tables: Tables = None) -> p
     The best-sourced row per point, with ``at_concurrency`` and ``value`` as floats; empty where
     nothing is known.
     """
-    rows = rows_on("power", entity, tables)
-    rows = best(rows[rows["quantity"].str.startswith(prefix)])
-    at = rows["quantity"].str.removeprefix(prefix).astype(float)
-    value = pd.to_numeric(rows["value"].where(rows["value"] != ""))
-    points = rows.assign(at_concurrency=at, value=value).dropna(subset=["value"])
-    return points.sort_values("at_concurrency")
+    points = numbered("power", entity, prefix, tables)
+    return points.rename(columns={"at": "at_concurrency"})
 
 
 def idle_fact(gpu: str, *, bare: bool, tables: Tables = None) -> pd.Series | None:

@@ -136,7 +136,15 @@ UNITS: dict[str, dict[str, str]] = {
 PATTERNS = {"power": {rf"{LOAD_W}[1-9]\d*": "W", rf"{LOAD_FRAC}[1-9]\d*": "1"}}
 # What a value must be besides 0 or more: a fraction is at most 1 in any case.
 _AT_LEAST_ONE = ("pue", "end_of_life_per_gate")
-_ABOVE_ZERO = ("tdp_w", "psu_efficiency_frac", "life_yr", "yield_frac", "avail_frac", "die_mm2")
+_ABOVE_ZERO = (
+    "tdp_w",
+    "psu_efficiency_frac",
+    "life_yr",
+    "yield_frac",
+    "avail_frac",
+    "hours_per_day",
+    "die_mm2",
+)
 OURS = "hetcost"
 PROVENANCE = ["source", "url", "licence", "quality", "note", "origin"]
 
@@ -254,6 +262,23 @@ def _first(files: _Files, entity: str, quantity: str) -> pd.Series | None:
     rows = _joined(files).take(_places(files).get(entity, []))
     rows = best(rows[rows["quantity"] == quantity])
     return None if rows.empty else with_number(rows.iloc[0])
+
+
+def numbered(table: str, entity: str, prefix: str, tables: Tables = None) -> pd.DataFrame:
+    """Return the best-sourced rows on quantities with a number after a prefix, that rising.
+
+    The number is ``at``; ``value`` is a float. Rows without a value are left out.
+    """
+    return _numbered(_files(table, tables), entity, prefix).copy()
+
+
+@lru_cache(maxsize=1024)
+def _numbered(files: _Files, entity: str, prefix: str) -> pd.DataFrame:
+    rows = _joined(files).take(_places(files).get(entity, []))
+    rows = best(rows[rows["quantity"].str.startswith(prefix)])
+    at = rows["quantity"].str.removeprefix(prefix).astype(float)
+    value = pd.to_numeric(rows["value"].where(rows["value"] != ""))
+    return rows.assign(at=at, value=value).dropna(subset=["value"]).sort_values("at")
 
 
 def with_number(row: pd.Series) -> pd.Series:

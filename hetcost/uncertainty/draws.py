@@ -134,7 +134,8 @@ def monte_carlo(
     seed : Of the scramblings; like seeds give like draws.
     facts : Whether facts of the tables are drawn between their bounds as well.
     choices : By field of the scenario, assumptions that are each as likely:
-        ``{"embodied_method": ["inventory", "act"], "grid_zone": ["FR", "PL"]}``.
+        ``{"embodied_method": ["inventory", "act"], "grid_zone": ["FR", "PL"]}``. What differs
+        between the options is drawn by the choice alone, without bounds of its own.
 
     Returns
     -------

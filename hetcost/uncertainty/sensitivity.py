@@ -137,12 +137,12 @@ def indices(
     from scipy.stats import sobol_indices, uniform
 
     found = sobol_indices(
-        func=lambda x: np.array(function(x), ndmin=2),
+        func=lambda x: np.array(function(x[:dimensions]), ndmin=2),
         n=power_of_two(n, 2),
-        dists=[uniform()] * dimensions,
+        dists=[uniform()] * max(dimensions, 2),  # of one dimension SciPy makes no table
         rng=np.random.default_rng(seed),
     )
-    first, total = (np.ravel(x) for x in (found.first_order, found.total_order))
+    first, total = (np.ravel(x)[:dimensions] for x in (found.first_order, found.total_order))
     return pd.DataFrame({"first_order": first, "total_order": total})
 
 
