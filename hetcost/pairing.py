@@ -45,7 +45,7 @@ def pair_rows(
         A query is none, matches nothing, or several rows of a group without `pick`; both match
         the same row; or no group has both.
     """
-    keys = [by] if isinstance(by, str) else list(by)
+    keys = keys_of(by)
     require(runs, keys, "by")
     sides = {name: matched(runs, query, name) for name, query in (("a", a), ("b", b))}
     pairs = Pairs([], [], [], [])
@@ -71,8 +71,25 @@ def pair_rows(
     return pairs
 
 
+def keys_of(by: object) -> list[str]:
+    """Return the columns that make groups: one name, or several."""
+    if isinstance(by, str):
+        return [by]
+    if not isinstance(by, Sequence) or not all(isinstance(key, str) for key in by):
+        message = f"by={by!r}: a column, or a list of columns, belongs here"
+        raise AssumptionError(message)
+    return list(by)
+
+
 def matched(runs: pd.DataFrame, query: str, name: str) -> pd.Index:
-    """Return the rows that a query matches; none at all is an error."""
+    """Return the rows that a query matches; none at all is an error.
+
+    Names of variables, ``@name``, are refused: they would be those of this module.
+    """
+    if not isinstance(query, str) or not query.strip() or "@" in query:
+        message = f"{name}={query!r}: a query of columns and values belongs here, without @"
+        raise AssumptionError(message)
+    require(runs, [], name)
     try:
         rows = runs.query(query).index
     except Exception as error:  # whatever pandas makes of the text

@@ -114,7 +114,8 @@ def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None)
     slo : The limits.
     confidence : Confidence, such as 0.95, with which a limit must be kept or broken by the
         percentile of all requests that might have come, not of those that did. The bound is free
-        of any distribution: it is an order statistic, taken from the percentiles that the row
+        of any distribution, but takes requests to be independent, which those of one queue are
+        not quite: it is an order statistic, taken from the percentiles that the row
         has (ranked linearly, as numpy and the load generators do). Where too few requests were
         measured the answer is missing: undetermined. The 99th percentile of 200 requests has no
         upper bound at 95 %; 299 would be needed.
@@ -130,7 +131,7 @@ def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None)
     AssumptionError
         `slo` is not an SLO, or the confidence is not between 0 and 1.
     """
-    if confidence is not None and not 0 < confidence < 1:
+    if confidence is not None and not (isinstance(confidence, Real) and 0 < confidence < 1):
         message = f"meets_slo: confidence={confidence!r}: valid values are between 0 and 1"
         raise AssumptionError(message)
     if not isinstance(slo, SLO):
@@ -152,15 +153,16 @@ def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None)
         unmeasured = np.isnan(values) & ~broken
         survivors = (failed > 0) & ~broken & ~unmeasured
         if confidence is not None:
-            above, below = _confident(frame, name, limit, completed, confidence)
-            unsure = ~(above | below | too_many | unmeasured)
-            kept &= ~(above | too_many)
-            known &= ~(unmeasured | unsure | (survivors & ~above))
-            _add(notes, above & ~too_many, f"{name} above {limit:g} at {confidence:.0%}")
-            _add(notes, too_many, f"{name}: too many requests failed")
-            _add(notes, unmeasured, f"{name} not measured")
-            _add(notes, survivors & ~above & ~unsure, _SURVIVORS.format(name))
-            _add_each(notes, unsure, _undetermined(name, completed, confidence))
+            above, below, lost = _confident(frame, name, limit, sent, completed, confidence)
+            kept &= ~above
+            known &= above | below
+            sure = f"at {100 * confidence:.6g} %"
+            _add(notes, above & ~lost, f"{name} above {limit:g} {sure}")
+            _add(notes, lost, f"{name}: too many requests failed, {sure}")
+            unsure = ~(above | below)
+            _add(notes, unsure & np.isnan(values), f"{name} not measured")
+            what = _undetermined(name, sent, np.isnan(completed), sure)
+            _add_each(notes, unsure & ~np.isnan(values), what)
             continue
         kept &= ~broken
         known &= ~(unmeasured | survivors)
@@ -178,22 +180,30 @@ def meets_slo(frame: pd.DataFrame, slo: SLO, *, confidence: float | None = None)
 
 
 def _confident(
-    frame: pd.DataFrame, name: str, limit: float, n: NDArray[np.float64], confidence: float
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say of which rows the percentile of all requests is known to lie above or below a limit.
+    frame: pd.DataFrame,
+    name: str,
+    limit: float,
+    sent: NDArray[np.float64],
+    completed: NDArray[np.float64],
+    confidence: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say of which rows the percentile is known to lie above or below a limit, or to be lost.
 
     Of n requests, the number that lie below the p-quantile is binomial: the k-th smallest is an
     upper bound with the probability that at most k - 1 lie below it. A measured
-    percentile of that rank or above is a bound as well; and likewise from below.
+    percentile of that rank or above is a bound as well; and likewise from below. Failed requests
+    rank above all others: where the lower bound is one of them, the percentile is lost.
     """
     from scipy.stats import binom
 
     percentile, metric = split_limit(name)
     share = percentile / 100
-    counted = np.nan_to_num(n)
-    upper = binom.ppf(confidence, counted, share) + 1  # smallest k with P(below < k) >= confidence
-    lower = binom.ppf(1 - confidence, counted, share)  # largest k with P(below >= k) >= confidence
-    above, below = (np.zeros(len(frame), dtype=bool) for _ in range(2))
+    counted = np.nan_to_num(completed)
+    upper = binom.ppf(confidence, sent, share) + 1  # smallest k with P(below < k) >= confidence
+    lower = binom.ppf(1 - confidence, sent, share)  # largest k with P(below >= k) >= confidence
+    below = np.zeros(len(frame), dtype=bool)
+    lost = (lower > counted) & ~np.isnan(completed)
+    above = lost.copy()
     for column in frame.columns:
         match = _LIMIT.fullmatch(str(column))
         if match is None or match["metric"] != metric:
@@ -202,20 +212,21 @@ def _confident(
         values = _numbers(frame, str(column))
         below |= (rank >= upper) & (upper <= counted) & (values <= limit) & (values >= 0)
         above |= (rank <= lower) & (lower >= 1) & (values > limit)
-    return above, below
+    return above, below, lost
 
 
-def _undetermined(name: str, n: NDArray[np.float64], confidence: float) -> NDArray[np.object_]:
+def _undetermined(
+    name: str, sent: NDArray[np.float64], uncounted: NDArray[np.bool_], sure: str
+) -> NDArray[np.object_]:
     percentile, metric = split_limit(name)
     what = f"P{percentile:g} {METRIC_NAMES[metric]}"
-    return np.array(
-        [
-            f"{name} undetermined: the {what} of {count:.0f} requests is not bounded by what was "
-            f"measured, at {confidence:.0%}"
-            for count in np.nan_to_num(n)
-        ],
-        dtype=object,
-    )
+    texts = [
+        f"{name} undetermined: the {what} of {count:.0f} requests is not bounded by what was "
+        f"measured, {sure}"
+        for count in sent
+    ]
+    unknown = f"{name} undetermined: how many requests completed is not known"
+    return np.where(uncounted, unknown, np.array(texts, dtype=object))
 
 
 def _failed(frame: pd.DataFrame, completed: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,9 @@ import pytest
 from conftest import MODEL_14B
 
 import hetcost as hc
+from hetcost.crossover.pairs import Along, Problem
 from hetcost.errors import AssumptionError, ColumnError, UnknownNameError
+from hetcost.impacts import variable_fields
 
 PAIR = "gpu == 'RTX 4090' and n_gpus == 2"
 H100 = "gpu == 'H100 PCIe 80GB' and n_gpus == 1"
@@ -70,6 +72,70 @@ def test_at_every_crossing_the_two_are_equal(best, vary, on, fields, side, bound
         assert a == pytest.approx(b, rel=1e-9)
 
 
+VARIED = {
+    "usd_per_gpu_h": (0.1, 3),
+    "tdp_w": (200, 500),
+    "pue": (1, 1.7),
+    "life_yr": (1, 8),
+    "gco2e_per_kwh": (10, 600),
+    "marginal_gco2e_per_kwh": (10, 600),
+    "embodied_kgco2e": (20, 300),
+    "host_kgco2e_per_gpu": (0, 500),
+    "host_w_load_per_gpu": (10, 300),
+    "host_w_idle_per_gpu": (5, 100),
+    "idle_w": (5, 60),
+    "capex_usd": (0, 50_000),
+    "host_capex_usd_per_gpu": (0, 9000),
+    "colo_usd_per_kw_month": (0, 300),
+    "hours_per_day": (5, 24),
+    "value_decay_frac": (0, 0.5),
+}
+SCENARIOS = [
+    {},
+    {"acquisition": "own", "load_frac": 0.6, "power_model": "all_in"},
+    {"acquisition": "own", "value_decay_frac": 0.3},
+    {
+        "acquisition": "own",
+        "discount_basis": "nominal",
+        "discount_frac": 0.1,
+        "inflation_frac": 0.03,
+    },
+    {"acquisition": "idle", "embodied_share_frac": "shared", "assigned_frac": 0.5},
+    {"acquisition": "spot", "embodied_boundary": "gate"},
+    {"perspective": "consequential", "marginal_gco2e_per_kwh": 500},
+    {
+        "perspective": "consequential",
+        "embodied_share_frac": "sunk",
+        "induced_frac": 0.2,
+        "idle_baseline": "idle",
+    },
+]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [*SCENARIOS[:2], *(pytest.param(each, marks=pytest.mark.slow) for each in SCENARIOS[2:])],
+)
+def test_what_a_breakeven_computes_is_what_is_evaluated(one, fields):
+    scenario = hc.Scenario(**fields)
+    pair = pd.concat([one.query(PAIR), one.query(H100)], ignore_index=True)
+    problem, compared = Problem(pair, PAIR, H100, scenario, "model", None), 0
+    for vary in variable_fields():
+        low, high = VARIED.get(vary, (0.1, 0.9))
+        there = None
+        for on in ("usd_per_h", "site_j_per_tok_out", "gco2e_per_mtok_out"):
+            try:
+                along = Along(problem, vary, "both", on).checked(low, high)
+            except AssumptionError:
+                continue
+            if there is None:
+                there = hc.evaluate(pair, problem.solved.stated(vary, high))
+            found = along.values(np.array([float(high)]))[:, 0]
+            np.testing.assert_allclose(found, there[on], rtol=1e-9, err_msg=f"{vary}, {on}")
+            compared += 1
+    assert compared > 50
+
+
 def test_swapping_a_and_b_mirrors_the_answer(best):
     sunk = hc.Scenario(
         perspective="consequential",
@@ -103,6 +169,58 @@ def test_where_a_result_is_not_known_it_is_told(one):
         one, PAIR, H100, sunk, vary="tdp_w", on="gpu_j_per_tok_out", bounds=(5, 1000)
     )
     assert "not known at some values between 5 and" in found["note"].iloc[0]
+
+
+def test_what_changes_other_figures_too_is_to_be_stated_first(one):
+    asked = {"vary": "value_decay_frac", "on": "usd_per_h", "bounds": (0.1, 0.9)}
+    with pytest.raises(AssumptionError, match="changes 'residual_frac' as well; state it in the"):
+        hc.breakeven(one, PAIR, H100, hc.Scenario(acquisition="own"), **asked)
+
+
+def test_two_that_tie_over_a_stretch_begin_and_cease_to(one):
+    row = one.query(PAIR)
+    twins = pd.concat([row, row.assign(mean_concurrency=1.2)], ignore_index=True)
+    a, b = "mean_concurrency > 2", "mean_concurrency < 2"
+    asked = {"vary": "tdp_w", "on": "gpu_j_per_tok_out", "bounds": (100, 450)}
+    found = hc.breakeven(twins, a, b, **asked)
+    assert found[["wins_below", "wins_above"]].to_numpy().tolist() == [["tie", "b"]]
+    assert 240 < found["crossing"].item() < 260, "246 W is what one request at a time draws"
+
+
+def test_where_nothing_is_charged_to_either_there_is_no_tie_to_tell(one):
+    asked = {"on": "op_gco2e_per_mtok_out"}
+    found = hc.breakeven(one, PAIR, H100, vary="gco2e_per_kwh", **asked)
+    assert found["note"].item() == "no crossing: b wins throughout"
+    vary = ("gco2e_per_kwh", "pue")
+    table = hc.breakeven_map(one, PAIR, H100, vary=vary, points=(2, 2), **asked)
+    assert table["wins"].tolist() == ["tie", "tie", "b", "b"]
+
+
+def test_a_number_that_changes_nothing_is_told(one):
+    found = hc.breakeven(one, PAIR, H100, vary="usd_per_kwh", on="usd_per_mtok_out")
+    assert found["note"].item().endswith("(usd_per_kwh changes nothing here)")
+
+
+@pytest.mark.parametrize("query", ["gpu == @query", "", None, 3])
+def test_a_query_is_of_columns_and_values(one, query):
+    with pytest.raises(AssumptionError, match="a query of columns and values belongs here"):
+        hc.breakeven(one, query, H100, vary="pue", on="site_j_per_tok_out")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"points": (-1, 2)}, {"points": 3}, {"vary": "pue"}, {"bounds": None}, {"side": "a"}],
+)
+def test_a_map_is_of_two(one, changes):
+    asked = {"vary": ("pue", "load_frac"), "on": "site_j_per_tok_out"} | changes
+    with pytest.raises(AssumptionError, match=r"breakeven_map: .* belong"):
+        hc.breakeven_map(one, PAIR, H100, **asked)
+
+
+@pytest.mark.parametrize("price", ["1", None, float("inf"), -1, float("nan")])
+def test_an_api_has_a_price(one, price):
+    with pytest.raises(AssumptionError, match=r"usd_per_mtok_out=.*a price of 0 or more"):
+        hc.api_breakeven(one, usd_per_mtok_in=0.1, usd_per_mtok_out=price)
 
 
 def test_a_price_ratio_is_the_ratio_of_costs_at_equal_prices(one):

@@ -153,6 +153,16 @@ def test_the_newest_purchase_price_not_later_is_taken():
     assert basis("2025-09").startswith("2025-08")
 
 
+def test_the_rate_is_named_real_or_nominal():
+    real = _one(_row(RTX), acquisition="own")["price_basis"]
+    assert real == (
+        "2024, quality B; 8 % a year real; electricity: EU27 2025-06, residential, quality C"
+    )
+    nominal = {"discount_basis": "nominal", "discount_frac": 0.1, "inflation_frac": 0.02}
+    told = _one(_row(RTX), acquisition="own", **nominal)["price_basis"]
+    assert "10 % a year nominal, inflation 2 %" in told
+
+
 def test_electricity_by_zone_and_site():
     home = reference.electricity_fact("EU27", home=True)
     assert (home["quantity"], home["entity"]) == ("residential_usd_per_kwh", "EU27")

@@ -125,15 +125,27 @@ def test_a_higher_percentile_bounds_a_lower_one_and_a_lower_breaks_a_higher():
     assert _verdict(frame, p90_ttft_ms=100) == (True, "")
     assert _verdict(frame, p90_ttft_ms=95)[0] is pd.NA, "P90 is kept, but its bound P95 is not"
     assert _verdict(frame, p99_ttft_ms=99)[0] == False  # noqa: E712
-    assert "above 99 at 95%" in _verdict(frame, p99_ttft_ms=99)[1]
+    assert "above 99 at 95 %" in _verdict(frame, p99_ttft_ms=99)[1]
     assert _verdict(frame, p99_ttft_ms=899)[0] is pd.NA, "broken as measured, not with confidence"
 
 
+def test_a_failed_request_ranks_above_all_others():
+    many = _measured(5000, p99_ttft_ms=100.0, p99_9_ttft_ms=110.0)
+    assert _verdict(many.assign(failed=1), p99_ttft_ms=300) == (True, "")
+    kept, note = _verdict(many.assign(failed=100), p99_ttft_ms=300)
+    assert kept == False  # noqa: E712
+    assert note == "p99_ttft_ms: too many requests failed, at 95 %"
+    few = _measured(197, p99_ttft_ms=100.0).assign(failed=3)
+    kept, note = _verdict(few, p99_ttft_ms=300)
+    assert kept is pd.NA, "three of 200 fail about as often where one in a hundred does"
+    assert "of 200 requests is not bounded" in note
+    assert _verdict(few, None, p99_ttft_ms=300)[0] == False  # noqa: E712
+
+
 def test_a_verdict_that_is_missing_has_a_note():
-    frame = _measured(5000, p99_ttft_ms=100.0, p99_9_ttft_ms=110.0).assign(failed=1)
-    kept, note = _verdict(frame, p99_ttft_ms=300)
-    assert kept is pd.NA
-    assert "known only for the requests that succeeded" in note
+    uncounted = pd.DataFrame([{"p99_ttft_ms": 100.0}])
+    assert "how many requests completed is not known" in _verdict(uncounted, p99_ttft_ms=300)[1]
+    assert _verdict(_measured(5000), p99_ttft_ms=300)[1] == "p99_ttft_ms not measured"
 
 
 def test_the_bound_holds_as_often_as_it_says():

@@ -166,6 +166,58 @@ def test_a_range_that_decides_nothing_is_told(one, fields, ranges):
     assert draws.factors.empty
 
 
+def test_what_matters_only_beside_another_is_drawn(one):
+    load = {"load_frac": hc.Range(0.2, 1, 1), "idle_w": {RTX: hc.Range(10, 20, 60)}}
+    spot = {"interrupts_per_h": hc.Range(0, 0, 0.2), "lost_h": hc.Range(0, 0.5, 2)}
+    for fields, on in ((load, "site_j_per_tok_out"), (spot | {"acquisition": "spot"}, "usd_per_h")):
+        draws = hc.monte_carlo(one, hc.Scenario(**fields), on=on, n=64, **SURE)
+        assert len(draws.factors) == 2, fields
+
+
+def test_a_fact_of_none_with_a_bound_is_drawn(one):
+    factors = hc.monte_carlo(one, hc.Scenario(acquisition="own"), on="usd_per_h", n=64).factors
+    spares = factors[factors["factor"] == "spares_frac of home"].iloc[0]
+    assert (spares["low"], spares["mode"], spares["high"]) == (0, 0, 0.05)
+
+
+def test_a_limit_that_is_not_known_leaves_power_by_load_unknown(one):
+    scenario = hc.Scenario(tdp_w={RTX: hc.Range(280, 300, 450)})
+    draws = hc.monte_carlo(one.query(PAIR), scenario, on="gpu_j_per_tok_out", n=256)
+    assert set(draws.factors["factor"]) == {f"tdp_w of {RTX}", f"board power of {RTX}"}
+    rate = one.query(PAIR)["out_tok_per_s"].item()
+    assert draws.values["gpu_j_per_tok_out"].max() * rate / 2 <= 450
+
+
+def test_what_is_not_known_in_some_draws_is_told(one):
+    choices = {"embodied_method": ["inventory", "none"]}
+    draws = hc.monte_carlo(one, on="emb_gco2e_per_mtok_out", n=64, choices=choices, **SURE)
+    assert draws.quantiles()["mean"].isna().all()
+    assert set(draws.rows["note"]) == {"emb_gco2e_per_mtok_out is not known in 50% of the draws"}
+    told = draws.beats(PAIR, ONE, on="emb_gco2e_per_mtok_out").iloc[0]
+    assert np.isnan(told["p_a_beats_b"])
+    assert "a: emb_gco2e_per_mtok_out is not known in 50% of the draws" in told["note"]
+
+
+def test_a_single_factor_bears_all_the_variance(one):
+    scenario = hc.Scenario(pue={RTX: hc.Range(1, 1.1, 1.3)})
+    found = hc.sobol(one, PAIR, scenario=scenario, on="site_j_per_tok_out", n=256, **SURE)
+    assert found["first_order"].tolist() == pytest.approx([1], abs=0.02)
+
+
+def test_what_is_compared_are_two_rows(one):
+    for a, b in ((PAIR, PAIR), (None, ONE), ("", ONE)):
+        with pytest.raises(AssumptionError, match=r"same row|a query of columns"):
+            hc.tornado(one, a, b, on="site_j_per_tok_out")
+
+
+def test_repeats_of_unknown_seeds_are_told(one):
+    rows = pd.concat([one.query(PAIR)] * 2).assign(prompt_seed=np.nan)
+    assert "not known" in hc.repeat_noise(rows, "out_tok_per_s")["shows"].item()
+    for by in ([], None):
+        with pytest.raises(AssumptionError, match="by="):
+            hc.repeat_noise(rows, "out_tok_per_s", by=by)
+
+
 def test_a_shared_card_is_charged_its_time_share_whatever_it_is(one):
     scenario = hc.Scenario(embodied_share_frac="shared", assigned_frac=hc.Range(0.1, 0.3, 0.9))
     with pytest.warns(hc.DataWarning, match="decides nothing here: 'assigned_frac'"):
@@ -256,7 +308,7 @@ def test_what_a_choice_decides_on_is_drawn_by_the_choice(one):
     nameplate = hc.evaluate(one, hc.Scenario(power_model="nameplate"))["gpu_w_load"].to_numpy()
     share = np.isclose(watts, nameplate[:, None]).mean(axis=1)
     assert (share >= 0.45).all()
-    with pytest.raises(AssumptionError, match="'gco2e_per_kwh', which have a range as well"):
+    with pytest.raises(AssumptionError, match="what has a range as well, 'gco2e_per_kwh'"):
         hc.monte_carlo(
             one,
             hc.Scenario(gco2e_per_kwh=hc.Range(1, 2, 3)),
@@ -339,7 +391,16 @@ def test_the_noise_of_repeats_says_what_it_is(runs):
         ({"n": 64.0}, AssumptionError, "n=64.0"),
         ({"n": "64"}, AssumptionError, "n='64'"),
         ({"on": "usd"}, UnknownNameError, "on.*'usd_per_h'"),
-        ({"choices": {"grid_zone": ["SE"]}}, AssumptionError, "needs two options"),
+        ({"on": []}, AssumptionError, "at least one result"),
+        ({"n": 2**40}, AssumptionError, "a power of two from 64 to"),
+        ({"seed": -1}, AssumptionError, "seed=-1: a whole number"),
+        ({"choices": [1]}, AssumptionError, "options by field of the scenario"),
+        (
+            {"choices": {"acquisition": ["rent", "own"]}},
+            AssumptionError,
+            "acquisition decides how results are computed",
+        ),
+        ({"choices": {"grid_zone": ["SE"]}}, AssumptionError, "a list of two options"),
         ({"choices": {"grid_zone": ["SE", "Germny"]}}, UnknownNameError, "'Germany'"),
         ({"choices": {"act_yield": ["murphy", "poisson"]}}, AssumptionError, "changes nothing"),
         (
@@ -354,9 +415,20 @@ def test_what_makes_no_sense_is_refused(one, options, kind, told):
         hc.monte_carlo(one, **options)
 
 
-@pytest.mark.parametrize("ends", [(2, 1, 3), (1, 4, 3), (float("nan"), 1, 2)])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        (2, 1, 3),
+        (1, 4, 3),
+        (float("nan"), 1, 2),
+        (0, 1, float("inf")),
+        ("1", "10", "2"),
+        ("a", 1, 2),
+        (None, 1, 2),
+    ],
+)
 def test_a_range_is_in_order(ends):
-    with pytest.raises(AssumptionError, match="low <= mode <= high does not hold"):
+    with pytest.raises(AssumptionError, match="three numbers in rising order"):
         hc.Range(*ends)
 
 

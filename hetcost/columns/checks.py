@@ -25,6 +25,9 @@ _LARGEST_COUNT = 2.0**53  # up to here floats are exact
 
 def require(frame: pd.DataFrame, names: Iterable[str], verb: str) -> None:
     """Raise :class:`ColumnError` unless the frame has each column that a verb reads, once."""
+    if not isinstance(frame, pd.DataFrame):
+        message = f"{verb}: a DataFrame of runs belongs here, not {type(frame).__name__}"
+        raise ColumnError(message)
     wanted = list(names)
     missing = [name for name in wanted if name not in frame.columns]
     if missing:

@@ -139,7 +139,9 @@ def _evaluated_columns() -> list[Column]:
         _text("cost_basis", "as loaded (the bill at this load) or at capacity"),
         _text("acquisition", "how the hardware is had: rent, spot, own or idle"),
         _number("usd_per_gpu_h", "USD/h", "Price per GPU", "price of one card"),
-        _text("price_basis", "class and date of the price, or 'scenario' where it was given"),
+        _text(
+            "price_basis", "class and date of the price; of owned cards also the rate, electricity"
+        ),
         _number("usd_per_h", "USD/h", "Price", "price of the configuration, of an hour in use"),
         _number("gpu_usd_per_h", "USD/h", "Cost of cards", "share of the cards in the price"),
         _number("host_usd_per_h", "USD/h", "Cost of hosts", "share of the hosts and their space"),

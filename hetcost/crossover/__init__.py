@@ -28,6 +28,7 @@ from hetcost.scenario import Scenario
 
 __all__ = ["api_breakeven", "breakeven", "breakeven_map", "breakeven_table"]
 
+_SAME = 1e-13  # relative difference that is rounding
 _POINTS = 513  # at which the sign of the difference is looked at before roots are refined
 
 
@@ -134,7 +135,8 @@ def breakeven_map(
     UnknownNameError, AssumptionError
         As :func:`breakeven`; or both numbers decide on the same.
     """
-    first, second = vary
+    first, second = _two(vary, "vary")
+    counts = [_count(n) for n in _two(points, "points")]
     overlap = first == second or set(figures_of(first)) & set(figures_of(second))
     if overlap and sorted(side) != ["a", "b"]:
         message = f"breakeven_map: vary={vary!r}: two numbers, or one on either side, belong here"
@@ -143,19 +145,24 @@ def breakeven_map(
         message = f"breakeven_map: vary={vary!r}: the rents decide on the price ratio"
         raise AssumptionError(message)
     problem = Problem(runs, a, b, scenario, by, pick)
-    ends = [checked_bounds(name, limits) for name, limits in zip(vary, bounds, strict=True)]
-    axes = [np.linspace(*limits, count) for limits, count in zip(ends, points, strict=True)]
+    ends = [
+        checked_bounds(name, limits)
+        for name, limits in zip(vary, _two(bounds, "bounds"), strict=True)
+    ]
+    axes = [np.linspace(*limits, count) for limits, count in zip(ends, counts, strict=True)]
     x, y = (side_.ravel() for side_ in np.meshgrid(*axes, indexing="ij"))
     alongs = [
         Along(problem, name, which, on).checked(*limits)
-        for name, which, limits in zip(vary, side, ends, strict=True)
+        for name, which, limits in zip(vary, _two(side, "side"), ends, strict=True)
     ]
     changed = alongs[1].changed(y, alongs[0].changed(x))
     names = [first, second] if first != second else [f"{first}_{which}" for which in side]
     of_a, of_b = problem.split(problem.solved.values(on, changed))
     frames = []
     for place, group in enumerate(problem.groups):
-        ratio = of_a[place] / of_b[place]
+        both_free = (of_a[place] == 0) & (of_b[place] == 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(both_free, 1.0, of_a[place] / of_b[place])
         wins = np.select([ratio < 1, ratio > 1, ratio == 1], ["a", "b", "tie"], "")
         frame = pd.DataFrame({names[0]: x, names[1]: y, "a_over_b": ratio, "wins": wins})
         frames.append(frame.assign(**{key: group[key] for key in problem.keys}))
@@ -228,7 +235,10 @@ def _crossings(
     problem = along.problem
     of_a, of_b = (side[place] for side in problem.split(values))
     known = np.isfinite(of_a - of_b)
-    x, signs = grid[known], np.sign((of_a - of_b)[known])
+    free = known & (of_a == 0) & (of_b == 0)  # nothing is charged to either: no tie to tell of
+    told = known & ~free if (known & ~free).any() else known
+    apart = np.where(np.isclose(of_a, of_b, rtol=_SAME, atol=0), 0.0, of_a - of_b)
+    x, signs = grid[told], np.sign(apart[told])
     a, b = (problem.evaluated.iloc[i] for i in (place, place + len(problem.groups)))
     said = {**group, "a": name_of(a), "b": name_of(b), "cost_basis": a["cost_basis"]}
     gaps = _gaps(grid, known)
@@ -236,7 +246,7 @@ def _crossings(
         notes = [f"{side}: {why_missing(row, along.on)}" for side, row in (("a", a), ("b", b))]
         unknown = [note for note in notes if not note.endswith(": ")]
         return [{**said, "note": "; ".join(["not known", *unknown])}]
-    roots = [float(tie) for tie in x[signs == 0]] if (signs != 0).any() else []
+    roots = _ends_of_ties(x, signs)
     for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
         ends = float(x[i]), float(x[i + 1])
         root = brentq(lambda at: along.gap(place, at), *ends, xtol=1e-13, rtol=1e-14)
@@ -249,13 +259,43 @@ def _crossings(
         return [{**said, "wins_below": wins, "wins_above": wins, "note": told + gaps}]
     rows = []
     for root in sorted(roots):
-        below, above = signs[(x < root) & (signs != 0)], signs[(x > root) & (signs != 0)]
+        below, above = signs[x < root], signs[x > root]
         at = along.values(np.array([root]))[place, 0]
         row = {**said, "crossing": root, "value_at_crossing": float(at), "note": gaps.lstrip("; ")}
         row["wins_below"] = _winner(float(below[-1])) if len(below) else "tie"
         row["wins_above"] = _winner(float(above[0])) if len(above) else "tie"
         rows.append(row)
     return rows
+
+
+def _ends_of_ties(x: Floats, signs: Floats) -> list[float]:
+    """Return where two that tie over a stretch begin and cease to, inside the bounds."""
+    if not signs.any():
+        return []
+    ties = np.flatnonzero(signs == 0)
+    stretches = np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1) if len(ties) else []
+    ends = {(int(part[0]), int(part[-1])) for part in stretches}
+    inside = {
+        end
+        for first, last in ends
+        for end in (first, last)
+        if first == last or 0 < end < len(x) - 1
+    }
+    return [float(x[end]) for end in inside]
+
+
+def _two(given: Any, name: str) -> Any:
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+        message = f"breakeven_map: {name}={given!r}: two of them belong here"
+        raise AssumptionError(message)
+    return given
+
+
+def _count(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 2:
+        message = f"breakeven_map: points={n!r}: a whole number from 2 belongs here"
+        raise AssumptionError(message)
+    return n
 
 
 def _gaps(grid: Floats, known: NDArray[np.bool_]) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 import pandas as pd
 
+from hetcost.errors import AssumptionError
 from hetcost.formulas.cost import usd_per_api_h
 from hetcost.impacts import Solved, checked, evaluate
 from hetcost.scenario import Scenario
@@ -37,8 +40,12 @@ def api_breakeven(
     Raises
     ------
     AssumptionError
-        A price is negative.
+        A price is no number, or negative.
     """
+    for name, price in {"in": usd_per_mtok_in, "out": usd_per_mtok_out}.items():
+        if not isinstance(price, Real) or not 0 <= price < float("inf"):
+            message = f"usd_per_mtok_{name}={price!r}: a price of 0 or more belongs here"
+            raise AssumptionError(message)
     solved = Solved(runs, checked(scenario), "api_breakeven")
     out = solved.figures["out_tok_per_s"]
     both = solved.figures["all_tok_per_s"]

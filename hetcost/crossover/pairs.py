@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hetcost.columns import one_accounting
-from hetcost.errors import AssumptionError, unknown_name
+from hetcost.columns import one_accounting, require
+from hetcost.errors import AssumptionError, listing, unknown_name
 from hetcost.impacts import Solved, evaluate, figures_of, variable_fields
-from hetcost.pairing import pair_rows
+from hetcost.pairing import keys_of, pair_rows
 from hetcost.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,8 @@ class Problem:
         by: str | Sequence[str],
         pick: str | None,
     ) -> None:
-        self.keys = [by] if isinstance(by, str) else list(by)
+        self.keys = keys_of(by)
+        require(runs, [], "breakeven")
         self.scenario = Scenario() if scenario is None else scenario
         if pick not in (None, "cheapest"):
             raise unknown_name("pick", pick, ["cheapest"])
@@ -89,8 +90,8 @@ class Along(NamedTuple):
         Raises
         ------
         UnknownNameError, AssumptionError
-            There is no such number or side; the scenario cannot hold it; or something else
-            decides in its place.
+            There is no such number or side; the scenario cannot hold it; something else decides
+            in its place; or other figures change with it.
         """
         if self.side not in ("both", "a", "b"):
             raise unknown_name("side", self.side, ["both", "a", "b"])
@@ -115,6 +116,18 @@ class Along(NamedTuple):
                 f"{self.problem.scenario!r}"
             )
             raise AssumptionError(message)
+        rows = self._moves()[:, 0]
+        beside = [
+            name
+            for name in solved.read_by(self.on, {}) - set(names)
+            if not np.array_equal(there[name][rows], solved.figures[name][rows], equal_nan=True)
+        ]
+        if beside:
+            message = (
+                f"vary={self.vary!r}: to state it changes {listing(sorted(beside))} as well; "
+                "state it in the scenario, then vary it"
+            )
+            raise AssumptionError(message)
         return self
 
     def changed(self, x: Floats, before: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
@@ -123,13 +136,18 @@ class Along(NamedTuple):
         if self.vary == PRICE_RATIO:
             rent = np.broadcast_to(figures["usd_per_gpu_h"][count:, np.newaxis], (count, len(x)))
             return {**(before or {}), "usd_per_gpu_h": np.concatenate([rent * x, rent])}
-        is_a = (np.arange(2 * count) < count)[:, np.newaxis]
-        moves = {"both": is_a | ~is_a, "a": is_a, "b": ~is_a}[self.side]
+        moves = self._moves()
         changed = dict(before or {})
         for name in figures_of(self.vary):
             now = changed.get(name, figures[name][:, np.newaxis])
             changed[name] = np.where(moves, x, now)
         return changed
+
+    def _moves(self) -> NDArray[np.bool_]:
+        """Say whose number is varied, as a column of rows."""
+        count = len(self.problem.groups)
+        is_a = (np.arange(2 * count) < count)[:, np.newaxis]
+        return {"both": is_a | ~is_a, "a": is_a, "b": ~is_a}[self.side]
 
     def values(self, x: Floats) -> Floats:
         """Return what is compared, of rows by values of the varied number."""
@@ -143,7 +161,7 @@ class Along(NamedTuple):
 
 def checked_bounds(vary: str, bounds: Pair | None) -> Pair:
     """Return where to look for a number, the usual bounds if none are given."""
-    if vary != PRICE_RATIO and not figures_of(vary):
+    if vary != PRICE_RATIO and not (isinstance(vary, str) and figures_of(vary)):
         raise unknown_name("vary", vary, [*variable_fields(), PRICE_RATIO])
     if bounds is None:
         if vary not in USUAL_BOUNDS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from hetcost.columns import ENERGY_BOUNDARIES
@@ -52,12 +51,6 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
         boundary: model.counted_w(of, scenario.idle_baseline, boundary)
         for boundary in ENERGY_BOUNDARIES
     }
-    below_idle = np.zeros(len(runs), dtype=bool)
-    if not off:
-        compared = ["gpu"] if scenario.idle_baseline == "in_use" else list(ENERGY_BOUNDARIES)
-        below_idle = np.logical_or.reduce(
-            [model.load_w(of, name) < model.idle_w(of, name, bare=True) for name in compared]
-        )
     added: dict[str, Any] = {
         "power_model": scenario.power_model,
         "power_quality": of.drawn.quality,
@@ -74,8 +67,7 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     }
     for basis, rate in of.known.rates.items():
         for boundary, watts in counted.items():
-            known = np.where(below_idle, np.nan, watts)
-            added[f"{boundary}_j_per_tok_{basis}"] = energy.j_per_tok(known, rate)
+            added[f"{boundary}_j_per_tok_{basis}"] = energy.j_per_tok(watts, rate)
     needed: list[Cause] = [
         of.looked_up(name).cause for name in ("host_w_load", "psu_efficiency_frac", "pue")
     ]
@@ -84,6 +76,7 @@ def add_energy(runs: pd.DataFrame, of: Figures) -> pd.DataFrame:
     ]
     if not off:
         idling = idling if scenario.idle_baseline == "idle" else idling[:1]
+        below_idle = model.below_idle(of, scenario.idle_baseline)
         needed += [*idling, (below_idle, "no more power under load than idle")]
     elif (part := of["load_frac"] < 1).any():
         needed += [(part & mask, why) for mask, why in idling]

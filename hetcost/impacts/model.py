@@ -63,8 +63,18 @@ def counted_w(of: Figures, baseline: str, boundary: str = "site") -> Floats:
         return _at(boundary, extra, np.zeros(1), _psu_under_load(of), of["pue"])
     load = load_w(of, boundary)
     if baseline == "idle":
-        return np.asarray(energy.incremental_w(load, idle_w(of, boundary, bare=True)))
+        extra = np.asarray(energy.incremental_w(load, idle_w(of, boundary, bare=True)))
+        return np.where(below_idle(of, baseline), np.nan, extra)
     return _charged_w(of, load, boundary)
+
+
+def below_idle(of: Figures, baseline: str) -> Mask:
+    """Say where a loaded machine draws less than the idle one, at any boundary that counts."""
+    if baseline == "off":
+        return np.zeros(1, dtype=bool)
+    compared = ["gpu"] if baseline == "in_use" else list(ENERGY_BOUNDARIES)
+    less = [load_w(of, name) < idle_w(of, name, bare=True) for name in compared]
+    return np.asarray(np.logical_or.reduce(less))
 
 
 def emb_kgco2e(of: Figures) -> Floats:

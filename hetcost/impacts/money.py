@@ -12,7 +12,7 @@ from hetcost.formulas import cost, ownership
 from hetcost.impacts import lookups, model
 from hetcost.impacts.accounting import read, with_columns
 from hetcost.impacts.figures import Figures
-from hetcost.impacts.lookups import Cause, Floats
+from hetcost.impacts.lookups import Cause, Floats, Known
 from hetcost.scenario import Scenario
 
 NEEDED = {
@@ -128,9 +128,19 @@ def _powered(of: Figures, way: str) -> list[Cause]:
 
 
 def _price_basis(of: Figures, card: str) -> str:
+    def known(name: str) -> Known:
+        return of.looked_up(name).known[of.cards.names.index(card)]
+
     way = lookups.way(card, of.scenario)
-    name = "usd_per_gpu_h" if way in ("rent", "spot") else "capex_usd"
-    return of.looked_up(name).known[of.cards.names.index(card)].basis
+    if way in ("rent", "spot"):
+        return known("usd_per_gpu_h").basis
+    said = [known("capex_usd").basis, f"electricity: {known('usd_per_kwh').basis}"]
+    if way == "own":
+        rate = f"{100 * known('discount_frac').value:.4g} % a year"
+        inflation = f"nominal, inflation {100 * known('inflation_frac').value:.4g} %"
+        nominal = of.scenario.discount_basis == "nominal"
+        said.insert(1, f"{rate} {inflation if nominal else 'real'}")
+    return "; ".join(filter(None, said))
 
 
 def _licence(of: Figures, card: str) -> str:

@@ -54,11 +54,17 @@ class Solved:
         names = [lookups.way(card, self.scenario) for card in self.figures.cards.names]
         self.ways_by_row = np.array([*names, ""])[self.figures.cards.codes]
 
-    def read_by(self, on: str) -> set[str]:
-        """Return the names of the figures that a result is computed from."""
+    def read_by(self, on: str, changed: Mapping[str, Floats]) -> set[str]:
+        """Return the names of the figures, beside those changed, that a result is computed from."""
         read = _Columns(self.figures)
-        model.outcome(read, self._ways, self.scenario.idle_baseline, on)
+        of = ChainMap(dict(changed), read)
+        model.outcome(of, self._ways, self.scenario.idle_baseline, on)
         return set(read)
+
+    def computes_as(self, other: Solved) -> bool:
+        """Say whether results are the same functions of their figures as those of another."""
+        same = np.array_equal(self.ways_by_row, other.ways_by_row)
+        return same and self.scenario.idle_baseline == other.scenario.idle_baseline
 
     def stated(self, field: str, value: float) -> Scenario:
         """Return the scenario with a number stated for all cards.

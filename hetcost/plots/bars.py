@@ -121,7 +121,7 @@ def _broken(ax: Axes, title: str) -> str:
     letters = len(title)
     while probe.get_window_extent().width > width and letters > _SHORTEST_LINE:
         letters -= 1
-        probe.set_text(textwrap.fill(title, letters))
+        probe.set_text(style.broken(title, letters))
     broken = probe.get_text()
     probe.remove()
     return broken

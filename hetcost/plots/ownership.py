@@ -363,7 +363,7 @@ def _draw_crossings(ax: Axes, place: float, frame: pd.DataFrame) -> None:
 
 
 def _heads(names: tuple[str, str]) -> str:
-    return f"less on every\ngrid: {names[0]},\n{names[1]}"
+    return f"less at any\nintensity:\n{names[0]}, {names[1]}"
 
 
 def _mark_grids(ax: Axes, grids: pd.DataFrame) -> None:

@@ -41,6 +41,7 @@ GPU_COLOURS: Mapping[str, str] = {
 OTHER_COLOUR = "#5F5F5F"
 INK, FAINT = "#222222", "#B8B8B8"
 MARKERS: Mapping[int, str] = {1: "o", 2: "s", 4: "^", 8: "D"}
+_TIED = "\u00a0%"
 TITLE_PT, TEXT_PT, NOTE_PT = 13.0, 11.0, 9.5
 
 SERIES = ("gpu", "n_gpus")
@@ -247,7 +248,12 @@ def short(model: str) -> str:
 def wrapped(text: str, ax: Axes, width_in: float | None = None) -> str:
     """Break a title so that it fits the width of its Axes, at about 11 letters an inch."""
     width_in = width_in or ax.bbox.width / ax.figure.dpi
-    return textwrap.fill(text, max(20, int(width_in * 11)))
+    return broken(text, max(20, int(width_in * 11)))
+
+
+def broken(text: str, letters: int) -> str:
+    """Break a text into lines of so many letters, a number never apart from its per cent."""
+    return textwrap.fill(text.replace(" %", _TIED), letters).replace(_TIED, " %")
 
 
 def save(figure: Figure, stem: Path, dpi: float) -> None:

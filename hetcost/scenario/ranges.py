@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from hetcost.errors import AssumptionError
@@ -23,7 +24,7 @@ class Range(_Ends):
     Raises
     ------
     AssumptionError
-        They are not in that order.
+        They are no numbers, or not in that order.
 
     Examples
     --------
@@ -35,10 +36,16 @@ class Range(_Ends):
 
     def __new__(cls, low: float, mode: float, high: float) -> Range:
         """Check the order."""
-        if not low <= mode <= high:
-            message = f"Range({low!r}, {mode!r}, {high!r}): low <= mode <= high does not hold"
+        try:
+            ends = float(low), float(mode), float(high)
+        except (TypeError, ValueError):
+            ends = (math.nan, math.nan, math.nan)
+        if not all(map(math.isfinite, ends)) or not ends[0] <= ends[1] <= ends[2]:
+            message = (
+                f"Range({low!r}, {mode!r}, {high!r}): three numbers in rising order belong here"
+            )
             raise AssumptionError(message)
-        return super().__new__(cls, float(low), float(mode), float(high))
+        return super().__new__(cls, *ends)
 
 
 def likeliest(value: object) -> object:

@@ -18,6 +18,7 @@ from hetcost.uncertainty.factors import Asked, Changed, Factor, Floats, find_fac
 REPLICATES = 8  # independent scramblings, whose spread is the error of the rest
 TOLD = ["factor", "kind", "low", "mode", "high", "source"]
 QUANTILES = (0.05, 0.5, 0.95)
+MOST = 2**24  # draws
 _LEAST = 64  # draws
 _CHUNK = 2**17  # rows times draws that are computed at once
 
@@ -49,7 +50,7 @@ class Draws:
         -------
         The rows, once per result, with ``on mean sd``, the quantiles by percentile (``p5 p50 p95``)
         and ``mean_se``: the standard error of the mean, from the spread of independent replicates.
-        NaN where the result is, with the reason in ``note``.
+        NaN where the result is not known in every draw, with the reason in ``note``.
 
         Raises
         ------
@@ -82,7 +83,8 @@ class Draws:
         Returns
         -------
         One row per group that both match: the columns of `by`, ``a b on p_a_beats_b`` and its
-        standard error ``p_se``, and percentiles of a over b: ``ratio_p5 ratio_p50 ratio_p95``.
+        standard error ``p_se``, percentiles of a over b, ``ratio_p5 ratio_p50 ratio_p95``, and
+        ``note``: why they are missing.
 
         Raises
         ------
@@ -105,7 +107,9 @@ class Draws:
                 QUANTILES, _quantiles(of_a[np.newaxis] / of_b, QUANTILES), strict=True
             ):
                 row[f"ratio_{_percentile(level)}"] = float(value[0])
-            table.append(row)
+            notes = {"a": self.rows["note"].iloc[i], "b": self.rows["note"].iloc[j]}
+            said = [f"{side}: {note}" for side, note in notes.items() if note]
+            table.append({**row, "note": "" if known.all() else "; ".join(said)})
         return pd.DataFrame([*table, *pairs.lacking])
 
 
@@ -130,7 +134,7 @@ def monte_carlo(
     runs : Rows as for :func:`hetcost.evaluate`.
     scenario : Assumptions, with ranges where they are not known exactly.
     on : Results: columns of cost, energy or emissions per token.
-    n : Draws, a power of two from 64.
+    n : Draws, a power of two from 64 to 2²⁴.
     seed : Of the scramblings; like seeds give like draws.
     facts : Whether facts of the tables are drawn between their bounds as well.
     choices : By field of the scenario, assumptions that are each as likely:
@@ -156,7 +160,7 @@ def monte_carlo(
     >>> len(draws.quantiles()) == len(runs)
     True
     """
-    names = [on] if isinstance(on, str) else list(on)
+    names = [on] if isinstance(on, str) else list(on or [])
     count = power_of_two(n, _LEAST)
     solved, factors = prepared(runs, scenario, names, facts, choices)
     points = sobol_points(len(factors), count, seed)
@@ -170,11 +174,24 @@ def monte_carlo(
     told = pd.DataFrame([factor.told for factor in factors], columns=TOLD)
     evaluated = evaluate(runs, solved.scenario)
     notes = [
-        "; ".join(dict.fromkeys(filter(None, (why_missing(row, name) for name in names))))
-        for _, row in evaluated.iterrows()
+        "; ".join(
+            dict.fromkeys(
+                filter(None, (_why_unknown(row, name, values[name][place]) for name in names))
+            )
+        )
+        for place, (_, row) in enumerate(evaluated.iterrows())
     ]
     rows = runs.reset_index(drop=True).assign(note=pd.Series(notes, dtype="str"))
     return Draws(rows, values, told)
+
+
+def _why_unknown(row: pd.Series, name: str, values: Floats) -> str:
+    share = np.mean(~np.isfinite(values))
+    if not share:
+        return ""
+    if share == 1:
+        return why_missing(row, name) or f"{name} is not known in any draw"
+    return f"{name} is not known in {share:.0%} of the draws"
 
 
 def prepared(
@@ -185,9 +202,15 @@ def prepared(
     choices: Mapping[str, Sequence[Any]] | None,
 ) -> tuple[Solved, list[Factor]]:
     """Return rows that can be solved, and what their results rest on that is uncertain."""
+    if not names:
+        message = "on: at least one result belongs here"
+        raise AssumptionError(message)
     for name in names:
         if name not in OUTCOMES:
             raise unknown_name("on", name, OUTCOMES)
+    if not isinstance(choices, Mapping | None):
+        message = f"choices={choices!r}: options by field of the scenario belong here"
+        raise AssumptionError(message)
     solved = Solved(runs, checked(scenario), "monte_carlo")
     return solved, find_factors(runs, solved, Asked(names, facts, choices or {}))
 
@@ -206,6 +229,9 @@ def sobol_points(dimensions: int, n: int, seed: int) -> Floats:
 
     if not dimensions:
         return np.empty((n, 0))
+    if not isinstance(seed, int) or seed < 0:
+        message = f"seed={seed!r}: a whole number of 0 or more belongs here"
+        raise AssumptionError(message)
     seeds = np.random.SeedSequence(seed).spawn(REPLICATES)
     parts = [
         qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(one)).random(n // REPLICATES)
@@ -220,8 +246,8 @@ def power_of_two(n: Any, least: int) -> int:
         count = operator.index(n)
     except TypeError:
         count = 0
-    if count < least or count & (count - 1):
-        message = f"n={n!r}: a power of two from {least} belongs here"
+    if not least <= count <= MOST or count & (count - 1):
+        message = f"n={n!r}: a power of two from {least} to {MOST} belongs here"
         raise AssumptionError(message)
     return count
 

@@ -19,7 +19,9 @@ Floats = NDArray[np.float64]
 Changed = dict[str, Floats]
 
 _LOOKED_AT = 9  # points between the ends of a factor
+_STANDING = 8  # places of all other factors at which one is looked at
 _SAME = 1e-12  # relative difference that is rounding
+_BOARD = ("wanted_w", "wanted_frac", "limit_w", "busy_frac")
 _RATED = ("n_gpus", "out_tok_per_s", "all_tok_per_s")
 
 
@@ -29,6 +31,10 @@ class Factor(Protocol):
     @property
     def told(self) -> dict[str, Any]:
         """Label, kind, bounds and source."""
+
+    @property
+    def levels(self) -> Floats:
+        """Probabilities at which all that it may be is seen."""
 
     def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
         """Change figures by draws, given as probabilities between 0 and 1."""
@@ -43,7 +49,11 @@ def triangular(u: Floats, low: Any, mode: Any, high: Any) -> Floats:
     return np.asarray(np.where(u < corner, rising, falling))
 
 
-class Number:
+class _Bounded:
+    levels = np.linspace(0.0, 1.0, _LOOKED_AT)
+
+
+class Number(_Bounded):
     """A number with bounds, drawn once for all figures and rows that rest on it.
 
     A range of a scenario stands in the place of its figure; a fact moves the figures that are
@@ -97,8 +107,14 @@ def _consumed(loss: Floats, mode: float) -> Floats:
     return (1 - mode) / (1 - loss)
 
 
-class BoardPower:
-    """Watts of a card's boards between their bounds: one draw for all loads."""
+_RATIOS = {"td_loss_frac": _consumed}
+
+
+class BoardPower(_Bounded):
+    """Watts of a card's boards between their bounds: one draw for all loads.
+
+    It moves the likeliest power by a ratio, so that a limit that is drawn or chosen still caps it.
+    """
 
     def __init__(self, card: str, rows: NDArray[np.bool_], low: Floats, high: Floats) -> None:
         self.card, self.rows, self.low, self.high = card, rows, low, high
@@ -112,18 +128,26 @@ class BoardPower:
 
     def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
         """Let the boards draw between their bounds."""
-        wanted = base["wanted_w"] + base["wanted_frac"] * base["limit_w"]
-        busy = base["busy_frac"]
-        idle = np.where(busy < 1, base["idle_w"], 0.0) if (busy < 1).any() else 0.0
-        mode = busy * np.minimum(wanted, base["limit_w"]) + (1 - busy) * idle
         rows = self.rows
-        watts = triangular(u, *(x[rows, np.newaxis] for x in (self.low, mode, self.high)))
-        now = changed.get("wanted_w", base["wanted_w"][:, np.newaxis])
-        changed["wanted_w"] = np.broadcast_to(now, (len(rows), u.size)).copy()
-        changed["wanted_w"][rows] = watts
-        for name, value in (("wanted_frac", 0.0), ("busy_frac", 1.0)):
-            now = changed.get(name, base[name][:, np.newaxis])
-            changed[name] = np.where(rows[:, np.newaxis], value, now)
+        mode = _board_w({name: base[name][rows, np.newaxis] for name in _BOARD}, base, rows)
+        low, high = self.low[rows, np.newaxis], self.high[rows, np.newaxis]
+        watts = triangular(u, np.minimum(low, mode), mode, np.maximum(high, mode))
+        now = {
+            name: np.broadcast_to(changed.get(name, base[name][:, np.newaxis]), (len(rows), u.size))
+            for name in _BOARD
+        }
+        drawn = _board_w({name: x[rows] for name, x in now.items()}, base, rows) * watts / mode
+        for name, value in (("wanted_w", drawn), ("wanted_frac", 0.0), ("busy_frac", 1.0)):
+            changed[name] = now[name].copy()
+            changed[name][rows] = value
+
+
+def _board_w(of: Mapping[str, Floats], base: Mapping[str, Floats], rows: Any) -> Floats:
+    """Return the likeliest power of one board, idle parts of an hour and all."""
+    busy = of["busy_frac"]
+    idle = base["idle_w"][rows, np.newaxis] if (busy < 1).any() else 0.0
+    wanted = np.minimum(of["wanted_w"] + of["wanted_frac"] * of["limit_w"], of["limit_w"])
+    return np.asarray(np.where(busy < 1, busy * wanted + (1 - busy) * idle, wanted))
 
 
 class Choice:
@@ -136,6 +160,12 @@ class Choice:
     def told(self) -> dict[str, Any]:
         """Label and options."""
         return {"factor": self.label, "kind": "choice", "source": ", ".join(self.options)}
+
+    @property
+    def levels(self) -> Floats:
+        """Probabilities in the midst of the options."""
+        count = len(self.options)
+        return (np.arange(count) + 0.5) / count
 
     def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
         """Take the figures of the option that is drawn."""
@@ -157,25 +187,27 @@ def find_factors(runs: pd.DataFrame, solved: Solved, asked: Asked) -> list[Facto
 
     What a choice decides on is drawn by the choice alone.
     """
-    read = {name for on in asked.on for name in solved.read_by(on)}
-    options = asked.choices.items()
-    chosen = [_choice(runs, solved, field, list(each)) for field, each in options]
+    chosen = [_choice(runs, solved, field, each) for field, each in asked.choices.items()]
     decided = [name for choice in chosen for name in choice.figures]
     if len(decided) != len(set(decided)):
         twice = listing(sorted({name for name in decided if decided.count(name) > 1}))
         message = f"choices: several of them decide on {twice}: give one of them"
         raise AssumptionError(message)
-    ranges, unread = _ranges(solved, read)
+    ranges, unread, read = _ranges_read(solved, asked.on, chosen)
     if clashing := {name for number in ranges for name in number.figures} & set(decided):
-        message = f"choices: they decide on {listing(sorted(clashing))}, which have a range as well"
+        message = f"choices: they decide on what has a range as well, {listing(sorted(clashing))}"
         raise AssumptionError(message)
     ranged = {name for number in ranges for name in number.figures}
     factors: list[Factor] = [*chosen, *ranges]
     if asked.facts:
         factors += _facts(solved, read - set(decided), ranged)
-        if not {"wanted_w", "limit_w"} & {*decided, *ranged} and "wanted_w" in read:
+        if "wanted_w" in read - {*decided, *ranged}:
             factors += _board_power(solved)
-    moving = [factor for factor in factors if _moves(factor, solved, asked.on)]
+    moving = [
+        factor
+        for factor in factors
+        if _moves(factor, [factor], solved, asked.on) or _moves(factor, factors, solved, asked.on)
+    ]
     labels = [factor.label for factor in moving if isinstance(factor, Number)]
     still = [number.label for number in ranges if number.label not in labels]
     if still := sorted({*unread, *still}):
@@ -184,15 +216,41 @@ def find_factors(runs: pd.DataFrame, solved: Solved, asked: Asked) -> list[Facto
     return moving
 
 
-def _moves(factor: Factor, solved: Solved, on: Sequence[str]) -> bool:
-    """Say whether a factor changes any result of any row."""
-    changed: Changed = {}
-    factor.into(changed, solved.figures, np.linspace(0.0, 1.0, _LOOKED_AT))
-    for name in on:
-        values = solved.values(name, changed)
-        if not np.allclose(values, values[:, :1], rtol=_SAME, atol=0, equal_nan=True):
-            return True
+def _moves(factor: Factor, drawn: Sequence[Factor], solved: Solved, on: Sequence[str]) -> bool:
+    """Say whether a factor changes any result of any row, the drawn ones standing anywhere."""
+    levels = factor.levels
+    places = _STANDING if len(drawn) > 1 else 1
+    for standing in np.random.default_rng(0).random((places, len(drawn))):
+        changed: Changed = {}
+        for other, u in zip(drawn, standing, strict=True):
+            other.into(changed, solved.kept, levels if other is factor else np.full(levels.size, u))
+        for name in on:
+            values = solved.values(name, changed)
+            if not np.allclose(values, values[:, :1], rtol=_SAME, atol=0, equal_nan=True):
+                return True
     return False
+
+
+def _ranges_read(
+    solved: Solved, on: Sequence[str], chosen: Sequence[Choice]
+) -> tuple[list[Number], set[str], set[str]]:
+    """Return ranges that figures rest on, labels of the others, and all figures that are read.
+
+    What is read may depend on what is drawn: idle power, only where some hours are idle.
+    """
+    ranges: list[Number] = []
+    unread: set[str] = set()
+    read: set[str] = set()
+    while True:
+        changed: Changed = {}
+        drawn: list[Factor] = [*chosen, *ranges]
+        for factor in drawn:
+            factor.into(changed, solved.kept, np.array([0.5]))
+        more = {name for each in on for name in solved.read_by(each, changed)} - read
+        if not more:
+            return ranges, unread, read
+        read |= more | set(changed)
+        ranges, unread = _ranges(solved, read)
 
 
 def _ranges(solved: Solved, read: set[str]) -> tuple[list[Number], set[str]]:
@@ -256,9 +314,9 @@ def _of_facts(
         return
     for fact in known.facts:
         low, value, high = (float(fact[end]) for end in ("low", "value", "high"))
-        if low < high and value > 0:
+        if low < high and (value > 0 or known.value == 0):
             label, source = f"{fact['quantity']} of {fact['entity']}", str(fact["source"])
-            ratio = _consumed if fact["quantity"] == "td_loss_frac" else _proportional
+            ratio = None if value == 0 else _RATIOS.get(fact["quantity"], _proportional)
             number = Number(label, "fact", (low, value, high), source, ratio)
             yield (label, fact["date"], source), number
 
@@ -273,13 +331,19 @@ def _board_power(solved: Solved) -> list[Factor]:
     return factors
 
 
-def _choice(runs: pd.DataFrame, solved: Solved, field: str, options: list[Any]) -> Choice:
-    if len(options) < 2:
-        message = f"choices: {field} needs two options or more"
+def _choice(runs: pd.DataFrame, solved: Solved, field: str, options: Any) -> Choice:
+    if isinstance(options, str) or not isinstance(options, Sequence) or len(options) < 2:
+        message = f"choices: {field}={options!r}: a list of two options or more belongs here"
         raise AssumptionError(message)
     each = [
         Solved(runs, solved.scenario.but(**{field: option}), "monte_carlo") for option in options
     ]
+    if not all(other.computes_as(solved) for other in each):
+        message = (
+            f"choices: {field} decides how results are computed, not on a figure of theirs; "
+            "compare draws of each option"
+        )
+        raise AssumptionError(message)
     figures = {}
     for name in solved.figures:
         values = np.stack([other.figures[name] for other in each])

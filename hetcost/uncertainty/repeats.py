@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 
 from hetcost.columns import numbers, require
+from hetcost.errors import AssumptionError
+from hetcost.pairing import keys_of
 
+_UNKNOWN = "noise of the system, and of the prompts if the seeds differed: they are not known"
+_SAME = "noise of the system alone: same seed and prompts"
+_OTHER = "noise of the system and of the prompts"
 _CONFIGURATION = ("model", "gpu", "n_gpus", "request_rate_per_s")
 
 
@@ -34,16 +39,21 @@ def repeat_noise(
     ------
     ColumnError
         A column is missing, or holds what is no number.
+    AssumptionError
+        `by` names no column.
     """
-    keys = [by] if isinstance(by, str) else list(by)
+    keys = keys_of(by)
+    if not keys:
+        message = "repeat_noise: by=[]: which columns make repeats of each other?"
+        raise AssumptionError(message)
     require(runs, [*keys, on], "repeat_noise")
     seeds = runs["prompt_seed"] if "prompt_seed" in runs else pd.Series(None, index=runs.index)
     frame = runs[keys].assign(value=numbers(runs, on), seed=seeds.to_numpy())
     groups = frame.groupby(keys, dropna=False)
     table = groups["value"].agg(repeats="count", mean="mean", sd="std").reset_index()
     table["seeds"] = groups["seed"].nunique(dropna=False).to_numpy()
+    table["seeded"] = groups["seed"].count().to_numpy() == groups["seed"].size().to_numpy()
     table = table[table["repeats"] > 1].reset_index(drop=True)
     table["relative_sd"] = table["sd"] / table["mean"]
-    same = "noise of the system alone: same seed and prompts"
-    shows = np.where(table["seeds"] == 1, same, "noise of the system and of the prompts")
+    shows = np.select([~table["seeded"], table["seeds"] == 1], [_UNKNOWN, _SAME], _OTHER)
     return table.assign(shows=shows)[[*keys, "repeats", "mean", "relative_sd", "shows"]]

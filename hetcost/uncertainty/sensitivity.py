@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import one_accounting
+from hetcost.columns import one_accounting, require
 from hetcost.errors import AssumptionError
 from hetcost.impacts import Solved, evaluate
-from hetcost.pairing import single_row
+from hetcost.pairing import name_of, single_row
 from hetcost.scenario import Scenario
 from hetcost.uncertainty.draws import TOLD, changed_by, power_of_two, prepared
 from hetcost.uncertainty.factors import Changed, Factor, Floats
 
 _ENDS = np.array([0.0, 1.0])
-_STEPS = 64  # at which the options of a choice are looked at
 
 
 def tornado(
@@ -53,11 +52,11 @@ def tornado(
     at_mode = float(result({})[0])
     table = []
     for factor in factors:
-        steps = np.linspace(0.0, 1.0, _STEPS) if factor.told.get("low") is None else _ENDS
+        is_choice = factor.told["kind"] == "choice"
         changed: Changed = {}
-        factor.into(changed, solved.kept, steps)
+        factor.into(changed, solved.kept, factor.levels if is_choice else _ENDS)
         found = result(changed)
-        ends = (found[0], found[-1]) if len(found) == len(_ENDS) else (found.min(), found.max())
+        ends = (found.min(), found.max()) if is_choice else (found[0], found[-1])
         row = {**factor.told, "at_low": float(ends[0]), "at_high": float(ends[1])}
         table.append({**row, "at_mode": at_mode, "span": float(abs(ends[1] - ends[0]))})
     columns = [*TOLD[:5], "at_low", "at_mode", "at_high", "span", "source"]
@@ -156,8 +155,13 @@ def _compared(
     choices: Mapping[str, Sequence[Any]] | None,
 ) -> tuple[Solved, list[Factor], Callable[[Changed], Floats]]:
     """Return one row, or two to divide, with their factors and the result over changes."""
+    require(runs, [], "runs")
     places = runs.reset_index(drop=True)
-    rows = [single_row(places, query, name) for name, query in (("a", a), ("b", b)) if query]
+    queries = {"a": a} if b is None else {"a": a, "b": b}
+    rows = [single_row(places, query, name) for name, query in queries.items()]
+    if len(rows) != len(set(rows)):
+        message = f"a and b are the same row: {name_of(places.iloc[rows[0]])}"
+        raise AssumptionError(message)
     chosen = places.iloc[rows].reset_index(drop=True)
     one_accounting(evaluate(chosen, scenario), "on")
     solved, factors = prepared(chosen, scenario, [on], facts, choices)
