@@ -177,6 +177,15 @@ def test_what_changes_other_figures_too_is_to_be_stated_first(one):
         hc.breakeven(one, PAIR, H100, hc.Scenario(acquisition="own"), **asked)
 
 
+def test_a_number_may_decide_on_one_side_alone(one):
+    share = {"embodied_share_frac": {"RTX 4090": "sunk"}, "induced_frac": {"RTX 4090": 0.2}}
+    scenario = hc.Scenario(perspective="consequential", **share)
+    asked = {"vary": "induced_frac", "on": "emb_gco2e_per_mtok_out"}
+    assert hc.breakeven(one, PAIR, H100, scenario, side="a", **asked)["wins_below"].item() == "a"
+    with pytest.raises(AssumptionError, match="does not decide"):
+        hc.breakeven(one, PAIR, H100, scenario, side="b", **asked)
+
+
 def test_two_that_tie_over_a_stretch_begin_and_cease_to(one):
     row = one.query(PAIR)
     twins = pd.concat([row, row.assign(mean_concurrency=1.2)], ignore_index=True)

@@ -110,13 +110,13 @@ class Along(NamedTuple):
             raise unknown_name("vary", self.vary, [*variable_fields(), PRICE_RATIO])
         probe = low + (high - low) * _PROBE
         there = Solved(self.problem.rows, solved.stated(self.vary, probe), "breakeven").figures
-        if not all(np.isclose(there[name], probe).all() for name in names):
+        rows = self._moves()[:, 0]
+        if not all(np.isclose(there[name][rows], probe).all() for name in names):
             message = (
                 f"vary={self.vary!r}: it does not decide under this scenario, "
                 f"{self.problem.scenario!r}"
             )
             raise AssumptionError(message)
-        rows = self._moves()[:, 0]
         beside = [
             name
             for name in solved.read_by(self.on, {}) - set(names)
