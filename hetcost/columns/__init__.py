@@ -9,19 +9,17 @@ from hetcost.columns.checks import (
     out_of_bounds,
     require,
 )
+from hetcost.columns.column import Column
 from hetcost.columns.dictionary import (
     CARBON_STAGES,
     COLUMNS,
     DTYPES,
     ENERGY_BOUNDARIES,
-    LATENCIES,
-    RUN_COLUMNS,
     SCI_UNITS,
-    STATISTICS,
     TOKEN_BASES,
-    Column,
     label,
 )
+from hetcost.columns.runs import LATENCIES, OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, STATISTICS
 
 __all__ = [
     "CARBON_STAGES",
@@ -29,6 +27,7 @@ __all__ = [
     "DTYPES",
     "ENERGY_BOUNDARIES",
     "LATENCIES",
+    "OPTIONAL_RUN_COLUMNS",
     "RUN_COLUMNS",
     "SCI_UNITS",
     "STATISTICS",

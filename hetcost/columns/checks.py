@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hetcost.columns.dictionary import COLUMNS, DTYPES, RUN_COLUMNS, Column
+from hetcost.columns.column import Column
+from hetcost.columns.dictionary import COLUMNS, DTYPES
+from hetcost.columns.runs import RUN_COLUMNS
 from hetcost.errors import ColumnError, listing, nearest_first
 
 _ACCOUNTING = (

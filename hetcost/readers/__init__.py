@@ -1,49 +1,132 @@
 """Result files of load generators → rows in the run columns; what cannot be read is refused.
 
-One module per tool. A reader says which JSON objects are its own (`claims`, by content, never by
-file name) and turns one into a row (`row`), raising :class:`~hetcost.errors.ReadError` with the
-reason where it cannot.
+One module per tool, registered below. What a file is, its content says, never its name. A module
+reads one or more of three forms:
+
+* *results*: JSON objects that are a result each (`claims`, `rows`);
+* *requests*: JSON objects that are one request each, summed up over the file (`claims_request`,
+  `Requests`);
+* *texts*: console output, tables (`claims_text`, `rows_of_text`).
+
+All raise :class:`~hetcost.errors.ReadError` with the reason where no row can be made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from hetcost.errors import ReadError, listing
 from hetcost.readers import vllm
+from hetcost.readers.records import Found, json_records
+
+Row = dict[str, Any]
+HEAD = 2**16  # letters of a text by which it is known
 
 
-class Reader(Protocol):
-    """What a module of this package offers."""
+class ResultReader(Protocol):
+    """A module that reads JSON objects which are results."""
 
     TOOL: str
 
     def claims(self, record: Mapping[str, Any]) -> bool:
         """Say whether the object is a result of this tool."""
 
-    def row(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Turn the object into a row of run columns."""
+    def rows(self, record: Mapping[str, Any]) -> list[Row]:
+        """Turn the object into rows of run columns."""
 
 
-READERS: tuple[Reader, ...] = (vllm,)
+class Sum(Protocol):
+    """Requests of one file, summed up."""
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Count in one request."""
+
+    def row(self) -> Row:
+        """Turn what was counted into a row of run columns."""
 
 
-def read_record(record: object) -> dict[str, Any]:
-    """Turn one JSON value into a row of run columns.
+class RequestReader(Protocol):
+    """A module that reads JSON objects which are requests."""
 
-    Raises
-    ------
-    ReadError
-        No reader knows the value, or the reader that does cannot make a row of it.
+    TOOL: str
+
+    def claims_request(self, record: Mapping[str, Any]) -> bool:
+        """Say whether the object is a request as this tool writes it."""
+
+    def Requests(self) -> Sum:
+        """Begin a file."""
+
+
+class TextReader(Protocol):
+    """A module that reads text."""
+
+    TOOL: str
+
+    def claims_text(self, head: str) -> bool:
+        """Say whether a text that begins so is a result of this tool."""
+
+    def rows_of_text(self, text: str) -> Iterator[Found]:
+        """Yield rows of run columns as values, each with its line; or why there is none."""
+
+
+RESULT_READERS: tuple[ResultReader, ...] = (vllm,)
+REQUEST_READERS: tuple[RequestReader, ...] = ()
+TEXT_READERS: tuple[TextReader, ...] = ()
+
+
+def rows_of_text(text: str) -> Iterator[Found]:
+    """Yield the rows of a text in any known form, each with its line; or why there is none."""
+    head = text[:HEAD]
+    if head.lstrip()[:1] not in ("{", "["):
+        for reader in TEXT_READERS:
+            if reader.claims_text(head):
+                yield from reader.rows_of_text(text)
+                return
+    yield from rows_of_values(json_records(text))
+
+
+def rows_of_values(values: Iterable[Found]) -> Iterator[Found]:
+    """Yield the rows of JSON values, each with its line; or why there is none.
+
+    Requests are summed up over all the values, and their row comes last.
     """
+    sums: dict[str, tuple[int, Sum]] = {}
+    for found in values:
+        if found.reason:
+            yield found
+            continue
+        try:
+            rows = _rows(found, sums)
+        except ReadError as error:
+            yield Found(found.line, reason=str(error))
+            continue
+        for row in rows:
+            yield Found(found.line, row)
+    for line, total in sums.values():
+        try:
+            yield Found(line, total.row())
+        except ReadError as error:
+            yield Found(line, reason=str(error))
+
+
+def _rows(found: Found, sums: dict[str, tuple[int, Sum]]) -> list[Row]:
+    record = found.value
     if not isinstance(record, Mapping):
         message = f"not a result but a JSON {type(record).__name__}"
         raise ReadError(message)
-    for reader in READERS:
+    for reader in RESULT_READERS:
         if reader.claims(record):
-            return reader.row(record)
+            return reader.rows(record)
+    for requests in REQUEST_READERS:
+        if requests.claims_request(record):
+            sums.setdefault(requests.TOOL, (found.line, requests.Requests()))[1].add(record)
+            return []
     keys = listing(record, 6) or "none"
-    tools = listing(reader.TOOL for reader in READERS)
+    tools = listing(dict.fromkeys(each.TOOL for each in _all()))
     message = f"not a result of a known tool ({tools}); its keys are {keys}"
     raise ReadError(message)
+
+
+def _all() -> list[Any]:
+    return [*RESULT_READERS, *REQUEST_READERS, *TEXT_READERS]

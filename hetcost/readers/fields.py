@@ -69,6 +69,26 @@ def text(record: Mapping[str, Any], key: str) -> str | None:
     raise ReadError(message)
 
 
+def inner(record: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    """Return an object inside an object; an empty one where it is absent or null.
+
+    Raises
+    ------
+    ReadError
+        Something else than an object stands there.
+    """
+    found = record
+    for key in path:
+        value = found.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            message = f"{'.'.join(path)}: {type(value).__name__} where an object belongs"
+            raise ReadError(message)
+        found = value
+    return found
+
+
 def is_unicode(text: str) -> bool:
     """Say whether a text can be written as UTF-8: half a surrogate pair cannot."""
     try:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-SUFFIXES = (".json", ".jsonl")
-_RESULT_FILE = f"result file ({' or '.join(SUFFIXES)})"
+STDIN = "-"
+SUFFIXES = (".json", ".jsonl", ".csv", ".txt", ".log", ".parquet", ".gz", ".zip")
+_RESULT_FILE = f"result file ({', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]})"
 _NO_RESULT = f"not a {_RESULT_FILE}"
 
 
@@ -31,6 +32,9 @@ def candidates(paths: Paths) -> Iterator[Candidate]:
     asked = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     seen: set[tuple[int, int]] = set()
     for entry in sorted(os.fspath(path) for path in asked):
+        if entry == STDIN:
+            yield Candidate("standard input", STDIN)
+            continue
         for candidate in _expand(entry):
             if candidate.trouble:
                 yield candidate

@@ -7,10 +7,25 @@ what does not parse is reported and the reading goes on behind it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-_DECODER = json.JSONDecoder()
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        for key, value in pairs:
+            if found[key] != value and (found[key] == found[key] or value == value):
+                message = f"'{key}' stands twice, with different values"
+                raise _TwiceError(message)
+    return found
+
+
+class _TwiceError(ValueError):
+    """A key of an object stands twice."""
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 _BLANK = " \t\r\n"
 # Reading over line ends costs the length of the file each time it fails: after so many failures
 # only objects that stand on one line are tried.
@@ -58,6 +73,21 @@ def json_records(text: str) -> Iterator[Found]:
         line += text.count("\n", start, position)
     if not found:
         yield Found(1, reason="no runs in this file")
+
+
+def json_lines(lines: Iterable[str]) -> Iterator[Found]:
+    """Yield the values of JSON Lines as they come, or a reason where a line is none."""
+    found = False
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        found = True
+        try:
+            yield from _entries(number, _DECODER.decode(line.strip()))
+        except (ValueError, RecursionError) as error:
+            yield Found(number, reason=_reason(error, cut=not line.endswith("\n")))
+    if not found:
+        yield Found(1, reason="the file is empty")
 
 
 class _Line:
@@ -111,6 +141,8 @@ def _resume(text: str, start: int) -> int:
 def _reason(error: Exception, *, cut: bool) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply to be a result"
+    if isinstance(error, _TwiceError):
+        return str(error)
     if not isinstance(error, json.JSONDecodeError):
         return "not JSON: a number of too many digits"
     open_ended = error.msg.startswith("Unterminated") or error.pos >= len(error.doc.rstrip())

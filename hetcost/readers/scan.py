@@ -6,19 +6,20 @@ import hashlib
 import os
 import struct
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import RUN_COLUMNS, Column, conform, out_of_bounds
+from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, Column, conform, out_of_bounds
 from hetcost.errors import DataWarning, ReadError, listing
-from hetcost.readers import read_record
+from hetcost.readers import Row, rows_of_text, rows_of_values
 from hetcost.readers.files import Candidate, Paths, candidates
 from hetcost.readers.given import Given
-from hetcost.readers.records import json_records
+from hetcost.readers.opening import Opened, opened
+from hetcost.readers.records import Found, json_lines
 from hetcost.units import MS_PER_S
 
 _SAME_LOAD = [
@@ -42,6 +43,7 @@ _SAME_LOAD = [
 ]
 _ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
 _MOST_TOLD = 100  # refusals of one file that are listed one by one
+_APART = 0.05  # of a rate that the tool states and the one that is had from tokens and time
 _SHORTEST_S = 1e-6  # a shorter run was not timed
 
 
@@ -110,40 +112,59 @@ def place_and_reason(refusal: Mapping[Any, Any]) -> str:
 
 
 def _read(candidate: Candidate, given: Given, finds: _Finds) -> None:
-    try:
-        if candidate.trouble:
-            raise ReadError(candidate.trouble)  # noqa: TRY301  one way out for every refusal
-        with open(candidate.path, "rb", buffering=0) as file:  # noqa: PTH123  once a file
-            text = file.read().decode("utf-8-sig")
-    except (ReadError, OSError, UnicodeDecodeError) as error:
-        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
-        finds.refused.append((candidate.name, None, reason))
+    if candidate.trouble:
+        finds.refused.append((candidate.name, None, candidate.trouble))
         return
+    before = len(finds.rows)
+    try:
+        for source in opened(candidate.name, candidate.path):
+            _take(source, given, finds)
+    except (ReadError, OSError) as error:
+        # What was read of a file that turns out to be no whole one does not stand.
+        del finds.rows[before:], finds.places[before:]
+        finds.refused.append((candidate.name, None, str(error)))
+
+
+def _take(source: Opened, given: Given, finds: _Finds) -> None:
     refused = 0
-    for found in json_records(text):
+    for found in _found(source):
         try:
-            if found.reason:
-                raise ReadError(found.reason)  # noqa: TRY301
-            row = read_record(found.value)
-            run_id = _run_id(row)
-            given.complete(row)
+            row = _completed(found, given)
         except ReadError as error:
             refused += 1
             if refused <= _MOST_TOLD:
-                finds.refused.append((candidate.name, found.line, str(error)))
+                finds.refused.append((source.name, found.line, str(error)))
             continue
-        row["run_id"], row["source"] = run_id, f"{candidate.name}:{found.line}"
+        row["source"] = f"{source.name}:{found.line}"
         finds.rows.append(row)
-        finds.places.append((candidate.name, found.line))
+        finds.places.append((source.name, found.line))
     if refused > _MOST_TOLD:
         more = f"{refused - _MOST_TOLD} more entries of this file are no results"
-        finds.refused.append((candidate.name, None, more))
+        finds.refused.append((source.name, None, more))
+
+
+def _found(source: Opened) -> Iterator[Found]:
+    if source.text is not None:
+        return rows_of_text(source.text)
+    return rows_of_values(json_lines(source.lines or ()))
+
+
+def _completed(found: Found, given: Given) -> Row:
+    if found.reason:
+        raise ReadError(found.reason)
+    row: Row = found.value
+    run_id = _run_id(row)
+    given.complete(row)
+    row["run_id"] = run_id
+    return row
 
 
 def _run_id(row: Mapping[str, Any]) -> str:
-    """Hash what the file says of the run, so that copies are known however they are written."""
+    """Hash what was measured of the run, so that copies are known however they are written."""
     numbers, texts = [], []
     for name, value in sorted(row.items()):
+        if name.startswith("reported_"):
+            continue
         if isinstance(value, (int, float)):
             numbers.append(value)
             texts.append(name)
@@ -168,7 +189,10 @@ def _settle(finds: _Finds) -> pd.DataFrame:
             reason = f"the same run as {finds.rows[twin]['source']}"
             finds.refused.append((*finds.places[index], reason))
             keep[index] = False
-    runs = conform(_derive(conform(frame[keep])))
+    columns = [*RUN_COLUMNS, *(each for each in OPTIONAL_RUN_COLUMNS if each.name in frame)]
+    runs = conform(_derive(conform(frame[keep], columns)), columns)
+    told = [each.name for each in OPTIONAL_RUN_COLUMNS if each.name in runs]
+    runs = runs.drop(columns=[name for name in told if runs[name].isna().all()])
     runs = runs.sort_values(_ORDER, ignore_index=True, kind="stable")
     earlier = runs.groupby(_SAME_LOAD, dropna=False).cumcount()
     runs["repeat"] = (earlier + 1).astype("Int64")
@@ -177,10 +201,11 @@ def _settle(finds: _Finds) -> pd.DataFrame:
 
 def _impossible(frame: pd.DataFrame) -> list[tuple[int, str]]:
     found = []
-    known = {column.name for column in RUN_COLUMNS}
+    stated = (*RUN_COLUMNS, *OPTIONAL_RUN_COLUMNS)
+    known = {column.name for column in stated}
     others = [str(name) for name in frame if name not in known]
     further = [Column(name, "number", "ms", name, "", 0) for name in others]
-    for column in (*RUN_COLUMNS, *further):
+    for column in (*stated, *further):
         if column.kind in ("number", "count") and column.name in frame:
             values = frame[column.name].to_numpy(dtype="float64", na_value=np.nan)
             wrong, why = out_of_bounds(column, values)
@@ -202,15 +227,19 @@ def _derive(runs: pd.DataFrame) -> pd.DataFrame:
     e2el_ms = runs["mean_e2el_ms"].fillna(
         runs["mean_ttft_ms"] + (mean_out - 1) * runs["mean_tpot_ms"].where(mean_out > 1, 0.0)
     )
+    tok_all = tok_in + tok_out
+    if "total_all_tok" in runs:
+        tok_all = tok_all.fillna(runs["total_all_tok"].astype("float64"))
     out = runs.assign(
         mean_in_tok=tok_in / completed,
         mean_out_tok=mean_out,
         req_per_s=req_per_s,
         out_tok_per_s=tok_out / duration,
-        all_tok_per_s=(tok_in + tok_out) / duration,
+        all_tok_per_s=tok_all / duration,
         mean_concurrency=req_per_s * e2el_ms / MS_PER_S,
     )
     for wrong, warning in (
+        *_differs(out),
         (runs["completed"] == 0, "no completed requests"),
         (runs["completed"].isna(), "the number of completed requests is missing"),
         (duration.isna(), "no duration"),
@@ -220,3 +249,11 @@ def _derive(runs: pd.DataFrame) -> pd.DataFrame:
         joined = before + np.where(before == "", warning, f"; {warning}")
         out["warnings"] = out["warnings"].where(~wrong.fillna(False).astype(bool), joined)
     return out
+
+
+def _differs(runs: pd.DataFrame) -> Iterator[tuple[pd.Series, str]]:
+    """Yield where a rate differs from the tool's own figure of it."""
+    for name in ("out_tok_per_s", "all_tok_per_s", "req_per_s"):
+        if (reported := f"reported_{name}") in runs:
+            apart = (runs[reported] / runs[name] - 1).abs() > _APART
+            yield apart, f"{reported} differs from {name} by more than {_APART:.0%}"

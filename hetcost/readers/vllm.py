@@ -19,9 +19,9 @@ request_goodput(:)         goodput_per_s         1/s; the colon is in the key up
 p99.9_{metric}_ms …        p99_9_{metric}_ms …   ms; any percentile below 100
 =========================  ====================  ===========================================
 
-Throughput is tokens / duration, not the tool's own figure. A run without a completed request
-carries latencies of 0.0 in the file; they are missing here. So are TPOT and ITL of a run whose
-answers have one token each.
+Throughput is tokens / duration; the tool's own figures are kept as ``reported_…``. A run without a
+completed request carries latencies of 0.0 in the file; they are missing here. So are TPOT and ITL
+of a run whose answers have one token each.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def claims(record: Mapping[str, Any]) -> bool:
     return "model_id" in record and any(key in record for key in _TELLING)
 
 
-def row(record: Mapping[str, Any]) -> dict[str, Any]:
+def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Turn the object into a row of run columns.
 
     Raises
@@ -87,6 +87,9 @@ def row(record: Mapping[str, Any]) -> dict[str, Any]:
         "total_in_tok": tok_in,
         "total_out_tok": tok_out,
         "goodput_per_s": _goodput(record),
+        "reported_out_tok_per_s": number(record, "output_throughput"),
+        "reported_all_tok_per_s": number(record, "total_token_throughput"),
+        "reported_req_per_s": number(record, "request_throughput"),
     }
     out["arrival"] = _arrival(rate, out["burstiness"], out["max_concurrency"])
     for key in _LATENCY_KEYS:
@@ -102,7 +105,7 @@ def row(record: Mapping[str, Any]) -> dict[str, Any]:
         out["goodput_per_s"] = math.nan
     elif tok_out <= completed:
         out.update({key: math.nan for key in out if "_tpot_" in key or "_itl_" in key})
-    return out
+    return [out]
 
 
 def _goodput(record: Mapping[str, Any]) -> float:

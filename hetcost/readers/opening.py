@@ -1,0 +1,149 @@
+"""Files → text: archives, encodings, and files that are too large or change under the reader."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import lzma
+import os
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from typing import IO, NamedTuple
+
+from hetcost.errors import ReadError
+from hetcost.readers.files import STDIN
+
+WHOLE = 2**25  # bytes; a file of JSON Lines that is larger is read line by line
+LARGEST = 2**28  # bytes; anything else that is larger is refused, and so is a longer line
+_EXPANSION = 200  # bytes that a compressed one may become; results become about 20
+_MOST_MEMBERS = 100_000
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_LINES = ".jsonl"
+
+
+class Opened(NamedTuple):
+    """A text by its name: all of it, or its lines one by one where it is too large for that."""
+
+    name: str
+    text: str | None
+    lines: Iterator[str] | None = None
+
+
+def opened(name: str, path: str) -> Iterator[Opened]:
+    """Yield the texts of a file: itself, or the members of an archive.
+
+    Raises
+    ------
+    ReadError
+        It is no text, too large, damaged, or changed while it was read.
+    OSError
+        It cannot be read.
+    """
+    if path == STDIN:
+        yield _text(name, sys.stdin.buffer, LARGEST)
+        return
+    with open(path, "rb") as file:  # noqa: PTH123  once a file: a Path costs more
+        before = os.fstat(file.fileno())
+        lower = name.lower()
+        try:
+            if lower.endswith(".zip"):
+                yield from _members(name, file)
+            elif lower.endswith(".gz"):
+                most = min(LARGEST * 64, before.st_size * _EXPANSION + WHOLE)
+                with gzip.open(file) as stream:
+                    yield _text(name[:-3], stream, most, shown=name)
+            else:
+                yield _text(name, file, before.st_size)
+        except (
+            EOFError,
+            zlib.error,
+            lzma.LZMAError,
+            zipfile.BadZipFile,
+            gzip.BadGzipFile,
+        ) as error:
+            message = f"a damaged archive: {error}"
+            raise ReadError(message) from None
+        after = os.fstat(file.fileno())
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        message = "it changed while it was read"
+        raise ReadError(message)
+
+
+def _members(name: str, file: IO[bytes]) -> Iterator[Opened]:
+    with zipfile.ZipFile(file) as archive:
+        members = sorted(archive.infolist(), key=lambda member: member.filename)
+        if len(members) > _MOST_MEMBERS:
+            message = f"an archive of {len(members)} members"
+            raise ReadError(message)
+        for member in members:
+            shown = f"{name}/{member.filename}"
+            if member.is_dir():
+                continue
+            if member.flag_bits & 1:
+                message = f"{member.filename} is encrypted"
+                raise ReadError(message)
+            most = member.compress_size * _EXPANSION + WHOLE
+            with closing(archive.open(member)) as stream:
+                yield _text(shown, stream, most)
+
+
+def _text(name: str, stream: IO[bytes] | gzip.GzipFile, most: int, shown: str = "") -> Opened:
+    """Read a stream to its end, or hand out its lines if it is a large one of JSON Lines."""
+    by_line = name.lower().endswith(_LINES)
+    begun = stream.read(WHOLE if by_line else LARGEST + 1)
+    encoding = next((kind for bom, kind in _BOMS.items() if begun.startswith(bom)), "utf-8")
+    if by_line and len(begun) == WHOLE:
+        whole = io.BufferedReader(_Joined(begun, stream, most))
+        return Opened(shown or name, None, _lines(io.TextIOWrapper(whole, encoding)))
+    if len(begun) > min(LARGEST, most):
+        message = f"larger than {min(LARGEST, most) / 2**20:.0f} MiB"
+        raise ReadError(message)
+    try:
+        return Opened(shown or name, begun.decode(encoding))
+    except UnicodeDecodeError:
+        message = "not UTF-8 text" if encoding == "utf-8" else "not Unicode text"
+        raise ReadError(message) from None
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    try:
+        while line := text.readline(WHOLE):
+            if len(line) == WHOLE:
+                message = f"a line of more than {WHOLE / 2**20:.0f} MiB"
+                raise ReadError(message)
+            yield line
+    except UnicodeDecodeError:
+        message = "not Unicode text"
+        raise ReadError(message) from None
+
+
+class _Joined(io.RawIOBase):
+    """What was read already, and the rest of a stream, up to so many bytes in all."""
+
+    def __init__(self, begun: bytes, rest: IO[bytes] | gzip.GzipFile, most: int) -> None:
+        self._begun, self._rest, self._left = memoryview(begun), rest, most
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill a buffer, and refuse more than there should be."""
+        part: bytes | memoryview = self._begun[: len(buffer)]
+        self._begun = self._begun[len(part) :]
+        if not len(part):
+            part = self._rest.read(len(buffer))
+        self._left -= len(part)
+        if self._left < 0:
+            message = "an archive that becomes too large"
+            raise ReadError(message)
+        buffer[: len(part)] = part
+        return len(part)
