@@ -96,7 +96,7 @@ class Scenario(BaseModel):
         hours too), ``idle`` (only watts above idle), or ``in_use`` by its owner (only the extra
         watts of the card). The same rule for every card.
     load_frac : Share of the assigned hours that the hardware is loaded as in the run, by card;
-        the rest it idles. [1]
+        the rest it idles. A rent is by the hour used, whatever the share. [1]
     embodied_method : Where embodied carbon comes from: ``inventory``, ``manufacturer``, ``act``,
         ``boavizta``; ``none`` leaves it out, and the sum missing.
     embodied_boundary : ``gate`` (cradle to gate), ``end_of_life`` (and transport and end of life),
@@ -203,6 +203,10 @@ class Scenario(BaseModel):
         for name, field in type(self).model_fields.items():
             if (value := getattr(self, name)) != field.default:
                 yield name, value
+
+    def __str__(self) -> str:
+        """Return the call that makes it."""
+        return repr(self)
 
     def but(self, /, **changes: Any) -> Self:
         """Return a scenario with some fields changed, validated anew.

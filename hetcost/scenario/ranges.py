@@ -34,10 +34,10 @@ class Range(_Ends):
 
     __slots__ = ()
 
-    def __new__(cls, low: float, mode: float, high: float) -> Range:
+    def __new__(cls, low: float, mode: float | None = None, high: float | None = None) -> Range:
         """Check the order."""
         try:
-            ends = float(low), float(mode), float(high)
+            ends = float(low), float(mode), float(high)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             ends = (math.nan, math.nan, math.nan)
         if not all(map(math.isfinite, ends)) or not ends[0] <= ends[1] <= ends[2]:

@@ -31,7 +31,8 @@ class Draws:
     rows : The rows, in their order, with ``note``: why results of a row are missing.
     values : By result, an array of rows by draws.
     factors : One row per thing that was drawn: ``factor kind low mode high source``; the kind is
-        ``range`` (of the scenario), ``fact``, ``power`` or ``choice``.
+        ``range`` (of the scenario), ``fact``, ``power`` (of boards, one draw for all loads; its
+        mode differs by load) or ``choice``.
     """
 
     def __init__(

@@ -116,15 +116,17 @@ class BoardPower(_Bounded):
     It moves the likeliest power by a ratio, so that a limit that is drawn or chosen still caps it.
     """
 
-    def __init__(self, card: str, rows: NDArray[np.bool_], low: Floats, high: Floats) -> None:
-        self.card, self.rows, self.low, self.high = card, rows, low, high
+    def __init__(
+        self, card: str, rows: NDArray[np.bool_], low: Floats, high: Floats, source: str
+    ) -> None:
+        self.card, self.rows, self.low, self.high, self.source = card, rows, low, high, source
 
     @property
     def told(self) -> dict[str, Any]:
-        """Label, kind, bounds and source."""
+        """Label, kind, bounds over all loads, and source; the likeliest power is by load."""
         low, high = np.nanmin(self.low[self.rows]), np.nanmax(self.high[self.rows])
-        ends = {"low": low, "mode": np.nan, "high": high}
-        return {"factor": f"board power of {self.card}", "kind": "power", **ends, "source": ""}
+        ends = {"low": low, "mode": np.nan, "high": high, "source": self.source}
+        return {"factor": f"board power of {self.card}", "kind": "power", **ends}
 
     def into(self, changed: Changed, base: Mapping[str, Floats], u: Floats) -> None:
         """Let the boards draw between their bounds."""
@@ -327,7 +329,8 @@ def _board_power(solved: Solved) -> list[Factor]:
     for code, card in enumerate(cards.names):
         known = (cards.codes == code) & (drawn.low_w < drawn.high_w)
         if known.any():
-            factors.append(BoardPower(card, known, drawn.low_w, drawn.high_w))
+            source = str(np.broadcast_to(drawn.quality, known.shape)[known][0])
+            factors.append(BoardPower(card, known, drawn.low_w, drawn.high_w, source))
     return factors
 
 
