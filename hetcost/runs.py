@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -68,13 +68,18 @@ def load_runs(study: str) -> pd.DataFrame:
 
 
 def read_runs(
-    paths: Paths, *, sidecar: str | os.PathLike[str] | None = None, **given: Any
+    paths: Paths,
+    *,
+    sidecar: str | os.PathLike[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **given: Any,
 ) -> pd.DataFrame:
     """Read result files into runs, and raise if anything could not be read.
 
     Parameters
     ----------
-    paths, sidecar, **given : As for :func:`scan_runs`.
+    paths, sidecar, columns, progress, **given : As for :func:`scan_runs`.
 
     Returns
     -------
@@ -86,7 +91,7 @@ def read_runs(
         Something was refused; the message lists file, line and reason. `scan_runs` keeps the
         good rows beside the refusals.
     """
-    scan = scan_runs(paths, sidecar=sidecar, **given)
+    scan = scan_runs(paths, sidecar=sidecar, columns=columns, progress=progress, **given)
     if scan.refused.empty:
         return scan.runs
     lines = [place_and_reason(row) for row in scan.refused.head(_SHOWN).to_dict("records")]

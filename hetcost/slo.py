@@ -230,8 +230,12 @@ def _undetermined(
 
 
 def _failed(frame: pd.DataFrame, completed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return failed requests: those counted, or those sent that did not come back, if more."""
+    """Return failed requests: those counted, or those sent that did not come back, if more.
+
+    Those that the end of the run cut off were neither answered nor failed.
+    """
     failed, sent = _numbers(frame, "failed"), _numbers(frame, "n_requests")
+    sent = sent - np.nan_to_num(_numbers(frame, "cut_off"))
     return np.nan_to_num(np.fmax(np.fmax(failed, sent - completed), 0))
 
 

@@ -12,6 +12,7 @@ FLOORS = [
     {"columns", "resources", "parallel", "yaml12"},
     {"formulas", "slo"},
     {"reference"},
+    {"findings"},
     {"readers", "scenario"},
     {"runs", "metering"},
     {"impacts"},

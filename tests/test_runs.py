@@ -68,7 +68,6 @@ def test_the_bundled_study_is_complete(runs):
         "engine": "vLLM",
         "engine_version": "0.8.5",
         "prompt_seed": 42,
-        "prefix_state": "unknown",
         "pipeline_parallel": 1,
         "completed": 200,
         "failed": 0,
@@ -142,7 +141,7 @@ def test_a_vllm_result_field_by_field(tmp_path):
         "mean_out_tok": 150.0,
         "p50_ttft_ms": 39.0,
         "p99_ttft_ms": 90.0,
-        "prefix_state": None,
+        "prefix_state": "cold",
         "repeat": 1,
     }
     for name, value in expected.items():

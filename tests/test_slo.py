@@ -142,6 +142,12 @@ def test_a_failed_request_ranks_above_all_others():
     assert _verdict(few, None, p99_ttft_ms=300)[0] == False  # noqa: E712
 
 
+def test_a_request_that_the_end_cut_off_did_not_fail():
+    frame = _measured(46, p99_ttft_ms=100.0).assign(n_requests=47)
+    assert _verdict(frame, None, p99_ttft_ms=300)[0] == False  # noqa: E712
+    assert _verdict(frame.assign(cut_off=1), None, p99_ttft_ms=300) == (True, "")
+
+
 def test_a_verdict_that_is_missing_has_a_note():
     uncounted = pd.DataFrame([{"p99_ttft_ms": 100.0}])
     assert "how many requests completed is not known" in _verdict(uncounted, p99_ttft_ms=300)[1]

@@ -94,6 +94,7 @@ OPTIONAL_RUN_COLUMNS: tuple[Column, ...] = (
     number("reported_req_per_s", "1/s", "Reported load", "the tool's own figure"),
     number("reported_usd_per_mtok", "USD/Mtok", "Reported cost", "as it is stored with the run"),
     text("reported_usd_basis", "tokens that the reported cost counts: in, out or all"),
+    count("cut_off", "requests still under way when a run of fixed duration ended"),
     count("total_all_tok", "input and output tokens, where the tool does not tell them apart"),
     text(
         "token_count_source",

@@ -13,15 +13,31 @@ All raise :class:`~hetcost.errors.ReadError` with the reason where no row can be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from hetcost.errors import ReadError, listing
-from hetcost.readers import vllm
+from hetcost.readers import (
+    aiperf,
+    aiperf_requests,
+    console,
+    genai_csv,
+    guidellm,
+    guidellm_csv,
+    llama_bench,
+    llama_bench_text,
+    llmperf,
+    sglang,
+    tables,
+    vllm,
+    vllm_batch,
+)
 from hetcost.readers.records import Found, json_records
 
 Row = dict[str, Any]
-HEAD = 2**16  # letters of a text by which it is known
+HEAD = 2**16  # letters at either end of a text by which it is known
+_JSON = re.compile(r"\s*(\{|\[\s*[\[{\]])")
 
 
 class ResultReader(Protocol):
@@ -70,19 +86,42 @@ class TextReader(Protocol):
         """Yield rows of run columns as values, each with its line; or why there is none."""
 
 
-RESULT_READERS: tuple[ResultReader, ...] = (vllm,)
-REQUEST_READERS: tuple[RequestReader, ...] = ()
-TEXT_READERS: tuple[TextReader, ...] = ()
+RESULT_READERS: tuple[ResultReader, ...] = (
+    vllm,
+    sglang,
+    vllm_batch,
+    aiperf,
+    llmperf,
+    llama_bench,
+    guidellm,
+)
+REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
+TEXT_READERS: tuple[TextReader, ...] = (console, genai_csv, llama_bench_text, guidellm_csv, tables)
 
 
-def rows_of_text(text: str) -> Iterator[Found]:
-    """Yield the rows of a text in any known form, each with its line; or why there is none."""
-    head = text[:HEAD]
-    if head.lstrip()[:1] not in ("{", "["):
+def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterator[Found]:
+    """Yield the rows of a text in any known form, each with its line; or why there is none.
+
+    `columns` are names of a table of the user's own, and the run columns that they mean.
+    """
+    head = text if len(text) <= 2 * HEAD else f"{text[:HEAD]}\n{text[-HEAD:]}"
+    if _JSON.match(head) is None:
+        if columns and tables.claims_text(head, columns):
+            yield from tables.rows_of_table(text, columns)
+            return
         for reader in TEXT_READERS:
             if reader.claims_text(head):
                 yield from reader.rows_of_text(text)
                 return
+        values = list(json_records(text))
+        if text.strip() and all(found.reason for found in values):
+            yield Found(
+                1,
+                reason=f"no result of a known tool ({_tools()}): not JSON, nor a text or table of theirs",
+            )
+            return
+        yield from rows_of_values(values)
+        return
     yield from rows_of_values(json_records(text))
 
 
@@ -123,10 +162,10 @@ def _rows(found: Found, sums: dict[str, tuple[int, Sum]]) -> list[Row]:
             sums.setdefault(requests.TOOL, (found.line, requests.Requests()))[1].add(record)
             return []
     keys = listing(record, 6) or "none"
-    tools = listing(dict.fromkeys(each.TOOL for each in _all()))
-    message = f"not a result of a known tool ({tools}); its keys are {keys}"
+    message = f"not a result of a known tool ({_tools()}); its keys are {keys}"
     raise ReadError(message)
 
 
-def _all() -> list[Any]:
-    return [*RESULT_READERS, *REQUEST_READERS, *TEXT_READERS]
+def _tools() -> str:
+    readers: list[Any] = [*RESULT_READERS, *REQUEST_READERS, *TEXT_READERS]
+    return listing(dict.fromkeys(each.TOOL for each in readers))

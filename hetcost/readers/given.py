@@ -89,7 +89,8 @@ class Given:
         elif cards:
             raise ReadError(str(AmbiguousNameError("gpu", written, cards)))
         else:
-            row["warnings"] = f"GPU '{written}' is not in the table of GPUs"
+            unknown = f"GPU '{written}' is not in the table of GPUs"
+            row["warnings"] = "; ".join(filter(None, (row.get("warnings"), unknown)))
 
 
 def _cards(written: str) -> list[str]:

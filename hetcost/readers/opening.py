@@ -27,14 +27,19 @@ _BOMS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _LINES = ".jsonl"
+_PARQUET = b"PAR1"
+
+
+Stream = IO[bytes] | gzip.GzipFile
 
 
 class Opened(NamedTuple):
-    """A text by its name: all of it, or its lines one by one where it is too large for that."""
+    """A text by its name: all of it, or its lines where it is too large; or a Parquet table."""
 
     name: str
     text: str | None
     lines: Iterator[str] | None = None
+    data: bytes | None = None
 
 
 def opened(name: str, path: str) -> Iterator[Opened]:
@@ -50,9 +55,10 @@ def opened(name: str, path: str) -> Iterator[Opened]:
     if path == STDIN:
         yield _text(name, sys.stdin.buffer, LARGEST)
         return
-    with open(path, "rb") as file:  # noqa: PTH123  once a file: a Path costs more
+    lower = name.lower()
+    packed = lower.endswith((".zip", ".gz"))
+    with open(path, "rb", -1 if packed else 0) as file:  # noqa: PTH123  once a file
         before = os.fstat(file.fileno())
-        lower = name.lower()
         try:
             if lower.endswith(".zip"):
                 yield from _members(name, file)
@@ -61,7 +67,7 @@ def opened(name: str, path: str) -> Iterator[Opened]:
                 with gzip.open(file) as stream:
                     yield _text(name[:-3], stream, most, shown=name)
             else:
-                yield _text(name, file, before.st_size)
+                yield _text(name, file, before.st_size + LARGEST, size=before.st_size)
         except (
             EOFError,
             zlib.error,
@@ -95,10 +101,10 @@ def _members(name: str, file: IO[bytes]) -> Iterator[Opened]:
                 yield _text(shown, stream, most)
 
 
-def _text(name: str, stream: IO[bytes] | gzip.GzipFile, most: int, shown: str = "") -> Opened:
+def _text(name: str, stream: Stream, most: int, shown: str = "", size: int = LARGEST) -> Opened:
     """Read a stream to its end, or hand out its lines if it is a large one of JSON Lines."""
     by_line = name.lower().endswith(_LINES)
-    begun = stream.read(WHOLE if by_line else LARGEST + 1)
+    begun = stream.read(min(size + 1, WHOLE if by_line else LARGEST + 1))
     encoding = next((kind for bom, kind in _BOMS.items() if begun.startswith(bom)), "utf-8")
     if by_line and len(begun) == WHOLE:
         whole = io.BufferedReader(_Joined(begun, stream, most))
@@ -106,6 +112,8 @@ def _text(name: str, stream: IO[bytes] | gzip.GzipFile, most: int, shown: str = 
     if len(begun) > min(LARGEST, most):
         message = f"larger than {min(LARGEST, most) / 2**20:.0f} MiB"
         raise ReadError(message)
+    if begun.startswith(_PARQUET):
+        return Opened(shown or name, None, None, begun)
     try:
         return Opened(shown or name, begun.decode(encoding))
     except UnicodeDecodeError:
@@ -128,7 +136,7 @@ def _lines(text: io.TextIOWrapper) -> Iterator[str]:
 class _Joined(io.RawIOBase):
     """What was read already, and the rest of a stream, up to so many bytes in all."""
 
-    def __init__(self, begun: bytes, rest: IO[bytes] | gzip.GzipFile, most: int) -> None:
+    def __init__(self, begun: bytes, rest: Stream, most: int) -> None:
         self._begun, self._rest, self._left = memoryview(begun), rest, most
 
     def readable(self) -> bool:

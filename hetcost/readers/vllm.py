@@ -7,9 +7,14 @@ date                       date                  ``YYYYMMDD-HHMMSS``, no zone
 backend, endpoint_type     engine                only where it names an engine, not a protocol
 model_id                   model
 gpu_name, gpu_count        gpu, n_gpus           from ``--metadata``; text
+tp, pp, replicas …         tensor_parallel …     from ``--metadata`` or a sweep; text or number
+engine, engine_version     the same              from ``--metadata``
+type                       phase                 from ``--metadata``: ``warmup``
+run_number                 phase, warnings       of a sweep: below 0 a warm-up, 0 a cold start
 num_prompts                n_requests
 request_rate               request_rate_per_s    1/s, or "inf"
-burstiness                 burstiness            shape of the gamma-distributed gaps
+burstiness                 burstiness            shape of the gamma-distributed gaps; inf: constant
+ramp_up_…                  warnings              the offered rate is then no single one
 max_concurrency            max_concurrency
 completed, failed          completed, failed     before 0.11 failed = num_prompts − completed
 duration                   duration_s            s
@@ -17,11 +22,16 @@ total_{input,output}_...   total_{in,out}_tok    of the completed requests
 request_goodput(:)         goodput_per_s         1/s; the colon is in the key up to 0.9
 {stat}_{metric}_ms         the same              ms; ``median`` serves as ``p50``
 p99.9_{metric}_ms …        p99_9_{metric}_ms …   ms; any percentile below 100
+ttfts, itls, …             statistics lacking    s; see :mod:`hetcost.readers.vllm_details`
 =========================  ====================  ===========================================
 
 Throughput is tokens / duration; the tool's own figures are kept as ``reported_…``. A run without a
 completed request carries latencies of 0.0 in the file; they are missing here. So are TPOT and ITL
-of a run whose answers have one token each.
+of a run whose answers have one token each. Clients before 2025 counted output tokens by tokenizing
+the answers anew.
+
+Where a file states tensor and pipeline parallelism and replicas but no cards, the cards are their
+product.
 """
 
 from __future__ import annotations
@@ -33,6 +43,7 @@ from typing import Any
 
 from hetcost.columns import LATENCIES, STATISTICS
 from hetcost.errors import ReadError, listing
+from hetcost.readers import vllm_details
 from hetcost.readers.fields import number, text
 
 TOOL = "vllm bench serve"
@@ -43,6 +54,16 @@ _ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "tensorrt-llm": "T
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})")
 _OTHER_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)_(ttft|tpot|itl|e2el)_ms")
 _LATENCY_KEYS = [f"{statistic}_{metric}_ms" for metric in LATENCIES for statistic in STATISTICS]
+_SHAPE = {
+    "tp": "tensor_parallel",
+    "tensor_parallel_size": "tensor_parallel",
+    "pp": "pipeline_parallel",
+    "pipeline_parallel_size": "pipeline_parallel",
+    "replicas": "replicas",
+}
+_CARDS = ("tensor_parallel", "pipeline_parallel", "replicas")
+_ENGINE = {"engine": "engine", "engine_version": "engine_version", "vllm_version": "engine_version"}
+_SETTINGS = {*_SHAPE, *_ENGINE, "run_number", "type"}
 _MEDIANS = {f"p50_{metric}_ms": f"median_{metric}_ms" for metric in LATENCIES}
 
 
@@ -63,13 +84,9 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     if absent:
         message = f"a vLLM result without {listing(absent)}"
         raise ReadError(message)
-    completed, duration = number(record, "completed"), number(record, "duration")
-    n_requests = number(record, "num_prompts")
+    notes: list[str] = []
+    completed, n_requests = number(record, "completed"), number(record, "num_prompts")
     failed = number(record, "failed")
-    tok_in, tok_out = number(record, "total_input_tokens"), number(record, "total_output_tokens")
-    rate, limit = number(record, "request_rate"), number(record, "max_concurrency")
-    if math.isnan(rate) and limit > 0:
-        rate = math.inf
     out: dict[str, Any] = {
         "tool": TOOL,
         "engine": _ENGINES.get(str(record.get("backend") or record.get("endpoint_type")).lower()),
@@ -77,35 +94,87 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         "model": text(record, "model_id"),
         "gpu": text(record, "gpu_name"),
         "n_gpus": number(record, "gpu_count"),
-        "request_rate_per_s": rate,
-        "burstiness": number(record, "burstiness"),
-        "max_concurrency": limit,
+        **_load(record, notes),
         "n_requests": n_requests,
         "completed": completed,
         "failed": n_requests - completed if math.isnan(failed) else failed,
-        "duration_s": duration,
-        "total_in_tok": tok_in,
-        "total_out_tok": tok_out,
+        "duration_s": number(record, "duration"),
+        "total_in_tok": number(record, "total_input_tokens"),
+        "total_out_tok": number(record, "total_output_tokens"),
         "goodput_per_s": _goodput(record),
         "reported_out_tok_per_s": number(record, "output_throughput"),
         "reported_all_tok_per_s": number(record, "total_token_throughput"),
         "reported_req_per_s": number(record, "request_throughput"),
+        **_latencies(record),
     }
-    out["arrival"] = _arrival(rate, out["burstiness"], out["max_concurrency"])
-    for key in _LATENCY_KEYS:
-        out[key] = number(record, key)
+    retokenized = _before_2025(record)
+    if retokenized:
+        out["token_count_source"] = "retokenized"
+    if completed > 0 and record.get("ttfts") is not None:
+        notes.append(vllm_details.fill(record, out, recount=retokenized))
+    _drop_undefined(out)
+    if not record.keys().isdisjoint(_SETTINGS):
+        _add_settings(record, out, notes)
+    if any(notes):
+        out["warnings"] = "; ".join(filter(None, notes))
+    return [out]
+
+
+def _load(record: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Return how requests were sent."""
+    rate, limit = number(record, "request_rate"), number(record, "max_concurrency")
+    burstiness = number(record, "burstiness")
+    if math.isnan(rate) and limit > 0:
+        rate = math.inf
+    arrival = _arrival(rate, burstiness, limit)
+    if "ramp_up_strategy" in record and text(record, "ramp_up_strategy"):
+        rate, arrival = math.nan, None
+        begin, end = (number(record, f"ramp_up_{each}_rps") for each in ("start", "end"))
+        notes.append(f"the offered rate goes from {begin:g} to {end:g} requests/s")
+    return {
+        "arrival": arrival,
+        "request_rate_per_s": rate,
+        "burstiness": math.nan if math.isinf(burstiness) else burstiness,
+        "max_concurrency": limit,
+    }
+
+
+def _latencies(record: Mapping[str, Any]) -> dict[str, float]:
+    out = {key: number(record, key) for key in _LATENCY_KEYS}
     for key, instead in _MEDIANS.items():
         if math.isnan(out[key]):
             out[key] = number(record, instead)
     for key in record:
         if key[:1] == "p" and key not in out and (match := _OTHER_PERCENTILE.fullmatch(key)):
             out[f"p{match[1].replace('.', '_')}_{match[2]}_ms"] = number(record, key)
-    if not completed > 0:
+    return out
+
+
+def _drop_undefined(out: dict[str, Any]) -> None:
+    """Drop the zeros that stand where nothing was measured."""
+    if not out["completed"] > 0:
         out.update({key: math.nan for key in out if key.endswith("_ms")})
         out["goodput_per_s"] = math.nan
-    elif tok_out <= completed:
+    elif out["total_out_tok"] <= out["completed"]:
         out.update({key: math.nan for key in out if "_tpot_" in key or "_itl_" in key})
-    return [out]
+
+
+def _add_settings(record: Mapping[str, Any], out: dict[str, Any], notes: list[str]) -> None:
+    """Add what ``--metadata`` and sweeps put beside the result."""
+    for key, column in _SHAPE.items():
+        value = number(record, key) if key in record else math.nan
+        if not math.isnan(value) and out.setdefault(column, value) != value:
+            notes.append(f"{column}: both {out[column]:g} and {value:g} are stated")
+    if math.isnan(out["n_gpus"]) and all(each in out for each in _CARDS):
+        out["n_gpus"] = math.prod(float(out[each]) for each in _CARDS)
+    for key, column in _ENGINE.items():
+        if key in record and out.get(column) is None:
+            out[column] = text(record, key)
+    run_number = number(record, "run_number")
+    if run_number == 0:
+        notes.append("run 0 of a sweep: a cold start")
+    if run_number < 0 or text(record, "type") == "warmup":
+        out["phase"] = "warmup"
 
 
 def _goodput(record: Mapping[str, Any]) -> float:
@@ -122,9 +191,16 @@ def _date(record: Mapping[str, Any]) -> str | None:
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}"
 
 
+def _before_2025(record: Mapping[str, Any]) -> bool:
+    written = record.get("date")
+    return isinstance(written, str) and written < "2025" and bool(_DATE.fullmatch(written))
+
+
 def _arrival(rate: float, burstiness: float, max_concurrency: float) -> str | None:
     if math.isnan(rate):
         return None
     if math.isinf(rate):
         return "burst" if math.isnan(max_concurrency) else "closed"
+    if math.isinf(burstiness):
+        return "constant"
     return "poisson" if burstiness == 1 or math.isnan(burstiness) else "gamma"

@@ -34,6 +34,7 @@ from hetcost.reference.hardware import (
     site_kinds,
 )
 from hetcost.reference.names import gpu_name, zone_code
+from hetcost.reference.serving import engine_facts, model_fact
 from hetcost.reference.tables import (
     PRICE_SUFFIX,
     PROVENANCE,
@@ -55,6 +56,7 @@ __all__ = [
     "embodied",
     "embodied_fact",
     "end_of_life_fact",
+    "engine_facts",
     "facts",
     "gpu_fact",
     "gpu_name",
@@ -67,6 +69,7 @@ __all__ = [
     "idle_fact",
     "last_day",
     "load_facts",
+    "model_fact",
     "power_fact",
     "price_classes",
     "price_fact",

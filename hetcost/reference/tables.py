@@ -131,6 +131,26 @@ UNITS: dict[str, dict[str, str]] = {
         for sector in ("residential", "commercial", "industrial", "business")
         for currency in ("usd", "eur", "gbp", "cad")
     },
+    "models": {
+        "params_b": "10^9",
+        "active_params_b": "10^9",
+        **dict.fromkeys(
+            ("n_layers", "hidden_size", "n_heads", "n_kv_heads", "head_dim", "vocab_size"), "1"
+        ),
+        "weight_gb": "GB",
+        "kv_bytes_per_tok": "B/tok",
+        "max_position": "tok",
+        "native_dtype": "text",
+        "sliding_window": "text",
+    },
+    "engines": {
+        "max_num_seqs": "1",
+        "max_num_batched_tok": "tok",
+        "gpu_memory_frac": "1",
+        "block_tok": "tok",
+        "chunked_prefill": "text",
+        "prefix_caching": "text",
+    },
 }
 # Quantities with a number in their name, by table: what they look like, and their unit.
 PATTERNS = {"power": {rf"{LOAD_W}[1-9]\d*": "W", rf"{LOAD_FRAC}[1-9]\d*": "1"}}
@@ -160,7 +180,7 @@ def facts(table: str, tables: Tables = None) -> pd.DataFrame:
     Parameters
     ----------
     table : ``gpus``, ``gpu_aliases``, ``prices``, ``grids``, ``grid_profiles``, ``power``,
-        ``sites``, ``embodied``, ``act``, ``capex`` or ``electricity``.
+        ``sites``, ``embodied``, ``act``, ``capex``, ``electricity``, ``models`` or ``engines``.
     tables : Folder with a user's own ``TABLE.csv`` of the same shape. Where it states a fact
         (entity and quantity; of prices, grids, grid profiles, sites, capex and electricity also
         the date), ours on it are left out.

@@ -1,11 +1,13 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
 import hetcost as hc
 
 FILES = 10_000
-GROUP, AIM = f"read_runs of {FILES:,} files", "≤ 2"
+GROUP, AIM = f"scan_runs of {FILES:,} files, all checks", "≤ 3"
 RESULT = {
     "date": "20250610-161248",
     "backend": "vllm",
@@ -19,10 +21,7 @@ RESULT = {
     "completed": 200,
     "total_input_tokens": 40000,
     "total_output_tokens": 30000,
-    "request_throughput": 4.0,
     "request_goodput:": 3.9,
-    "output_throughput": 600.0,
-    "total_token_throughput": 1400.0,
 } | {
     f"{statistic}_{metric}_ms": 12.345678901234567
     for metric in ("ttft", "tpot", "itl")
@@ -34,7 +33,13 @@ RESULT = {
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     for number in range(FILES):
-        record = RESULT | {"duration": 50.0 + number / 1000}
+        duration = 50.0 + number / 1000
+        rates = {
+            "request_throughput": 200 / duration,
+            "output_throughput": 30_000 / duration,
+            "total_token_throughput": 70_000 / duration,
+        }
+        record = RESULT | rates | {"duration": duration}
         (folder / f"{number}.json").write_text(json.dumps(record))
     return folder
 
@@ -52,5 +57,58 @@ def test_baseline(case, folder):
 
 
 def test_ours(case, folder):
-    runs = case(GROUP, AIM, lambda: hc.read_runs(folder), rounds=3)
-    assert len(runs) == FILES
+    scan = case(GROUP, AIM, lambda: hc.scan_runs(folder), rounds=3)
+    assert len(scan.runs) == FILES
+
+
+MIB, REQUESTS = 2**20, 500
+STREAM, STREAM_AIM = f"a requests file of {REQUESTS} MiB: peak memory of the process", "≤ 1"
+READ = (
+    "import resource, sys, hetcost as hc;"
+    "scan = hc.scan_runs(sys.argv[1]);"
+    "assert scan.refused.empty and len(scan.runs) == 1, scan.refused;"
+    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+)
+
+
+def _request(number):
+    start = number * 10_000_000
+    metric = {"value": 12.345678901, "unit": "ms"}
+    metrics = dict.fromkeys(
+        ("time_to_first_token", "inter_token_latency", "request_latency"), metric
+    )
+    counts = {"output_sequence_length": {"value": 100, "unit": "tokens"}}
+    chunks = {"inter_chunk_latency": {"value": [12.345678 + number % 7] * 99, "unit": "ms"}}
+    stamps = {"request_start_ns": start, "request_end_ns": start + 1_250_000_000}
+    return {
+        "metadata": {"session_num": number, "benchmark_phase": "profiling", **stamps},
+        "metrics": metrics
+        | counts
+        | chunks
+        | {"input_sequence_length": counts["output_sequence_length"]},
+        "error": None,
+    }
+
+
+@pytest.fixture(scope="module")
+def requests(tmp_path_factory):
+    path = tmp_path_factory.mktemp("requests") / "profile_export.jsonl"
+    written, number = 0, 0
+    with path.open("w") as file:
+        while written < REQUESTS * MIB:
+            written += file.write(json.dumps(_request(number)) + "\n")
+            number += 1
+    return path
+
+
+def test_stream_baseline(case, benchmark):
+    benchmark.extra_info["value"] = 512 * MIB
+    case(STREAM, STREAM_AIM, lambda: None, baseline="512 MiB", rounds=1)
+
+
+def test_stream_ours(case, requests, benchmark):
+    done = subprocess.run(
+        [sys.executable, "-c", READ, requests], capture_output=True, text=True, check=True
+    )
+    benchmark.extra_info["value"] = int(done.stdout)
+    case(STREAM, STREAM_AIM, lambda: None, rounds=1)

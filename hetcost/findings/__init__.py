@@ -1,0 +1,79 @@
+"""What is wrong with runs, or to be known before they are compared.
+
+Every check is one function that says of every run what it found. `diagnose` tells all findings;
+`noted` writes them into the runs' own ``warnings`` and ``prefix_state``, as the readers do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from hetcost.columns import require
+from hetcost.findings import figures, load, prefix, series
+from hetcost.findings.check import Check, column
+
+__all__ = ["CHECKS", "Check", "diagnose", "noted"]
+
+CHECKS: tuple[Check, ...] = (*figures.CHECKS, *load.CHECKS, *prefix.CHECKS, *series.CHECKS)
+_SEVERITIES = ("error", "warning", "note")
+
+
+def diagnose(runs: pd.DataFrame) -> pd.DataFrame:
+    """Tell what is wrong with runs, or to be known before they are compared.
+
+    Parameters
+    ----------
+    runs : Rows in the run columns; a check whose columns are absent finds nothing.
+
+    Returns
+    -------
+    One row per finding, worst first: ``run_id`` (the row's label where there is none), ``check``,
+    ``severity`` (error, warning or note), ``what`` was found, ``why`` it matters and what to
+    ``do``.
+
+    Raises
+    ------
+    ColumnError
+        `runs` is no DataFrame, or a column that a check reads holds no numbers.
+
+    Examples
+    --------
+    >>> import hetcost as hc
+    >>> found = diagnose(hc.load_runs("ionet-2025"))
+    >>> sorted(found["severity"].unique())
+    ['note', 'warning']
+    """
+    require(runs, [], "diagnose")
+    names = column(runs, "run_id")
+    names = names.where(names.notna(), runs.index.astype("str"))
+    rows = []
+    for check in CHECKS:
+        found = check.find(runs)
+        rows += [
+            (names.iloc[row], check.name, check.severity, found[row], check.why, check.remedy, row)
+            for row in np.flatnonzero(found != "")
+        ]
+    columns = ["run_id", "check", "severity", "what", "why", "do", "row"]
+    table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[:-1], "str"))
+    table["rank"] = table["severity"].map(_SEVERITIES.index)
+    return table.sort_values(["rank", "row"], kind="stable", ignore_index=True)[columns[:-1]]
+
+
+def noted(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return runs with what was found of them, errors and warnings, in ``warnings``.
+
+    ``prefix_state`` is filled in where it is not known.
+    """
+    out = runs.assign(prefix_state=pd.Series(prefix.prefix_states(runs), runs.index, dtype="str"))
+    said = list(column(out, "warnings").fillna(""))
+    for check in CHECKS:
+        if check.severity == "note":
+            continue
+        found = check.find(out)
+        for row in np.flatnonzero(found != ""):
+            parts = said[row].split("; ") if said[row] else []
+            if found[row] not in parts:
+                said[row] = "; ".join([*parts, found[row]])
+    written = pd.Series([text or None for text in said], index=out.index, dtype="str")
+    return out.assign(warnings=written)

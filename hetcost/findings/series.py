@@ -1,0 +1,100 @@
+"""Checks of runs against other runs of their series."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from hetcost.columns import numbers_or_missing
+from hetcost.findings.check import Check, Texts, column, series_of, texts
+
+_FALLS = 0.9  # latency over that at a lower load
+_COLD_START = 2.0  # P99 TTFT of a first run over that of its repeats
+_MEASURED = ("duration_s", "completed", "total_in_tok", "total_out_tok", "mean_ttft_ms")
+
+
+def _falling(runs: pd.DataFrame) -> Texts:
+    out = np.full(len(runs), "", dtype=object)
+    rate = numbers_or_missing(runs, "request_rate_per_s")
+    order = pd.DataFrame({"series": series_of(runs), "rate": rate})
+    for name in ("p50_ttft_ms", "mean_tpot_ms"):
+        frame = order.assign(value=numbers_or_missing(runs, name)).dropna()
+        frame = frame.sort_values(["series", "rate"], kind="stable")
+        loads = frame.groupby(["series", "rate"], as_index=False)["value"].median()
+        lower = loads.groupby("series").shift()
+        loads["lower"], loads["before"] = lower["rate"], lower["value"]
+        joined = order.merge(loads, on=["series", "rate"], how="left")
+        with np.errstate(invalid="ignore"):
+            falls = (joined["value"] < _FALLS * joined["before"]).to_numpy(dtype=bool)
+        told = texts(
+            runs,
+            falls,
+            f"{name} falls from {{before:.3g}} to {{value:.3g}} as load rises from {{lower:g}} "
+            "to {rate:g}/s",
+            **{key: joined[key].to_numpy() for key in ("before", "value", "lower", "rate")},
+        )
+        out = np.where(out == "", told, out)
+    return out
+
+
+def _cold_start(runs: pd.DataFrame) -> Texts:
+    first = numbers_or_missing(runs, "repeat") == 1
+    value = numbers_or_missing(runs, "p99_ttft_ms")
+    load = series_of(runs, "request_rate_per_s", "max_concurrency", "n_requests")
+    later = pd.Series(np.where(first, np.nan, value)).groupby(load).transform("median").to_numpy()
+    with np.errstate(invalid="ignore"):
+        cold = first & (value > _COLD_START * later)
+    said = "P99 TTFT {value:.3g} ms, {later:.3g} ms when repeated: a cold start"
+    return texts(runs, cold, said, value=value, later=later)
+
+
+def _duplicate(runs: pd.DataFrame) -> Texts:
+    names = column(runs, "run_id").to_numpy(dtype=object, na_value="")
+    same = pd.Series(names).duplicated() & (names != "")
+    figures = [name for name in _MEASURED if name in runs]
+    if len(figures) == len(_MEASURED):
+        known = runs[figures].notna().all(axis=1).to_numpy()
+        same |= runs.duplicated([*figures, *(n for n in ("model", "gpu") if n in runs)]) & known
+    return texts(runs, same.to_numpy(dtype=bool), "the same measurement stands here twice")
+
+
+def _mixed_dtypes(runs: pd.DataFrame) -> Texts:
+    if not {"model", "weight_dtype"} <= set(runs):
+        return np.full(len(runs), "", dtype=object)
+    keys = [name for name in ("study", "model") if name in runs]
+    formats = runs.groupby(keys, dropna=False)["weight_dtype"]
+    mixed = (formats.transform("nunique") > 1).to_numpy(dtype=bool)
+    own = runs["weight_dtype"].to_numpy(dtype=object)
+    return texts(runs, mixed, "weights in {own}, others of this model are not", own=own)
+
+
+CHECKS = (
+    Check(
+        "falling_latency",
+        "warning",
+        _falling,
+        "latency does not fall as load rises: a warm cache, a cold start or the client is at work",
+        "repeat the lower load, from a warm server and with fresh prompts",
+    ),
+    Check(
+        "cold_start",
+        "note",
+        _cold_start,
+        "the first run pays for compiling, loading and filling caches",
+        "leave it out, or send warm-up requests first",
+    ),
+    Check(
+        "duplicate",
+        "warning",
+        _duplicate,
+        "a run counted twice makes repeats look alike",
+        "keep one",
+    ),
+    Check(
+        "mixed_dtypes",
+        "warning",
+        _mixed_dtypes,
+        "formats of weights differ in speed and in quality of answers",
+        "compare runs of one format",
+    ),
+)

@@ -1,0 +1,226 @@
+"""Findings about runs: each check with a run that breaks it and one that does not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hetcost as hc
+from hetcost.columns import conform
+from hetcost.errors import ColumnError
+from hetcost.findings import CHECKS, noted
+
+SOUND = {
+    "run_id": "a",
+    "study": "s",
+    "date": "2026-01-01T00:00:00",
+    "engine": "vLLM",
+    "engine_version": "0.8.5",
+    "model": "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B",
+    "weight_dtype": "float16",
+    "gpu": "H100 PCIe 80GB",
+    "n_gpus": 1,
+    "tensor_parallel": 1,
+    "pipeline_parallel": 1,
+    "replicas": 1,
+    "arrival": "poisson",
+    "request_rate_per_s": 4.0,
+    "n_requests": 400,
+    "completed": 400,
+    "failed": 0,
+    "duration_s": 110.0,
+    "total_in_tok": 80_000,
+    "total_out_tok": 80_000,
+    "mean_out_tok": 200.0,
+    "req_per_s": 400 / 110,
+    "out_tok_per_s": 80_000 / 110,
+    "mean_concurrency": 400 / 110 * 4.08,
+    "mean_ttft_ms": 100.0,
+    "p50_ttft_ms": 90.0,
+    "p99_ttft_ms": 200.0,
+    "mean_tpot_ms": 20.0,
+    "mean_itl_ms": 20.0,
+    "p50_itl_ms": 19.0,
+    "p99_itl_ms": 60.0,
+    "mean_e2el_ms": 4080.0,
+    "gpu_power_w": 300.0,
+    "repeat": 1,
+}
+
+
+def _runs(*changes):
+    return conform(pd.DataFrame([SOUND | {"run_id": str(i)} | c for i, c in enumerate(changes)]))
+
+
+def _found(*changes):
+    table = hc.diagnose(_runs(*changes))
+    return {(row["run_id"], row["check"]): row["what"] for _, row in table.iterrows()}
+
+
+def test_a_sound_run_has_no_findings():
+    assert hc.diagnose(_runs({})).empty
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "told"),
+    [
+        ("rate_differs", {"reported_out_tok_per_s": 800.0}, "the tool reports 800 out_tok_per_s"),
+        ("token_sum", {"total_all_tok": 170_000}, "170000 tokens in all, but 160000 in and out"),
+        ("e2e_identity", {"mean_tpot_ms": 5.0, "mean_itl_ms": 5.0}, "makes 1095 ms"),
+        (
+            "littles_law",
+            {"arrival": "closed", "request_rate_per_s": np.inf, "max_concurrency": 64},
+            "14.8 requests were in flight on average, the client kept 64",
+        ),
+        (
+            "ttft_over_e2e",
+            {"mean_e2el_ms": 90.0, "mean_tpot_ms": None},
+            "mean TTFT 100 ms is above mean E2E 90 ms",
+        ),
+        ("percentile_order", {"p99_ttft_ms": 80.0}, "p99_ttft_ms 80 is below"),
+        ("gpu_identity", {"n_gpus": 4, "gpu_power_w": 1200.0}, "4 cards, but"),
+        ("power", {"gpu_power_w": 700.0}, "700 W a board, of a limit of 350 W"),
+        ("power", {"gpu_power_w": 3.0}, "3 W a board"),
+        (
+            "burst",
+            {"request_rate_per_s": 32.0},
+            "requests arrive for 12.5 of 110 s (11 %), saturated, 3.64 of 32/s",
+        ),
+        ("few_requests", {"completed": 298}, "P99 of 298 requests, 299 bound it at 95 %"),
+        ("survivors", {"failed": 3}, "3 of 400 requests failed"),
+        ("merged_chunks", {"mean_itl_ms": 20.5}, "mean ITL 20.5 ms, mean TPOT 20 ms"),
+    ],
+)
+def test_what_a_single_run_shows(check, change, told):
+    found = _found(change)
+    assert told in found["0", check]
+    assert set(found) == {("0", check)}, "and nothing else"
+
+
+def test_a_closed_load_of_all_requests_at_once_is_no_burst():
+    closed = {"arrival": "closed", "request_rate_per_s": np.inf, "max_concurrency": 15}
+    assert _found(closed) == {}
+    at_once = {"arrival": "burst", "request_rate_per_s": np.inf}
+    assert _found(at_once | {"mean_ttft_ms": None}) == {}, "a batch, of which latency is not asked"
+    assert "requests arrive for 0 of 110 s" in _found(at_once)["0", "burst"]
+
+
+def test_latency_that_falls_as_load_rises():
+    slow = {"request_rate_per_s": 2.0, "p50_ttft_ms": 150.0, "n_requests": 300}
+    found = _found(slow, {})
+    told = found["1", "falling_latency"]
+    assert told == "p50_ttft_ms falls from 150 to 90 as load rises from 2 to 4/s"
+    assert ("0", "falling_latency") not in found
+    other = {"gpu": "RTX 4090", "gpu_power_w": 400.0}
+    assert ("1", "falling_latency") not in _found(slow | other, {}), (
+        "another card is another series"
+    )
+
+
+def test_a_cold_start_is_known_by_its_repeat():
+    first = {"p99_ttft_ms": 900.0}
+    again = {"repeat": 2, "date": "2026-01-02T00:00:00", "duration_s": 111.0}
+    assert "900 ms, 200 ms when repeated" in _found(first, again)["0", "cold_start"]
+
+
+def test_a_run_that_stands_twice():
+    assert ("1", "duplicate") in _found({}, {})
+    assert ("1", "duplicate") not in _found({}, {"duration_s": 110.5})
+
+
+def test_formats_of_weights_that_are_mixed():
+    found = _found({}, {"weight_dtype": "float8_e4m3", "gpu": "L40S", "duration_s": 99.0})
+    assert found["0", "mixed_dtypes"].startswith("weights in float16")
+    assert found["1", "mixed_dtypes"].startswith("weights in float8_e4m3")
+
+
+# --- the prefix cache ---------------------------------------------------------------------------
+
+LATER = {"date": "2026-01-01T01:00:00", "request_rate_per_s": 2.0, "duration_s": 205.0}
+FLAT = {"p99_itl_ms": 21.0}
+
+
+def _states(*changes):
+    return noted(_runs(*changes))["prefix_state"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("second", "state"),
+    [
+        (LATER | FLAT, "warm"),
+        (LATER, "cold"),
+        (LATER | {"p99_itl_ms": 30.0}, "unknown"),
+        (LATER | FLAT | {"mean_itl_ms": 21.0}, "unknown"),
+        (LATER | FLAT | {"mean_concurrency": 1.0}, "unknown"),
+        (LATER | FLAT | {"total_in_tok": 90_000}, "unknown"),
+        (LATER | FLAT | {"prompt_seed": 7}, "unknown"),
+        (LATER | FLAT | {"kv_tokens": 100_000}, "cold"),
+        (LATER | {"prefix_state": "warm"}, "warm"),
+    ],
+)
+def test_a_second_run_of_the_same_prompts(second, state):
+    assert _states({}, second) == ["cold", state]
+
+
+def test_without_room_nothing_is_warm():
+    small = {"gpu": "RTX 4090", "gpu_power_w": 400.0, "n_gpus": 2, "tensor_parallel": 2}
+    many = {"total_in_tok": 500_000}
+    assert _states(small | many, small | many | LATER | FLAT) == ["cold", "cold"]
+
+
+def test_a_model_that_is_not_known_has_no_room():
+    assert _states({"model": "x"}, {"model": "x"} | LATER | FLAT) == ["cold", "unknown"]
+
+
+def test_merged_chunks_anywhere_in_a_series_void_its_tails():
+    states = _states({}, LATER, LATER | {"date": "2026-01-01T02:00:00", "mean_itl_ms": 30.0})
+    assert states == ["cold", "unknown", "unknown"]
+
+
+# --- the study ----------------------------------------------------------------------------------
+
+
+def test_the_prefix_cache_of_the_study(runs):
+    raw = runs.assign(prefix_state="unknown", warnings=None)
+    states = noted(raw)
+    first = states[states["repeat"] == 1]
+    assert not (first[first["request_rate_per_s"] == 32]["prefix_state"] == "warm").any()
+    single = (first["gpu"] == "H100 PCIe 80GB") | (first["n_gpus"] == 1)
+    at_16 = first[single & (first["request_rate_per_s"] == 16)]["prefix_state"]
+    assert at_16.value_counts().to_dict() == {"warm": 11, "cold": 6}
+    pools = first[(first["n_gpus"] > 1) & (first["gpu"] == "RTX 4090")]
+    at_1 = pools[pools["request_rate_per_s"] == 1]
+    assert (at_1["prefix_state"] == "unknown").all()
+    assert at_1["warnings"].str.contains("merged stream chunks").all()
+
+
+def test_the_bursts_of_the_study(runs):
+    found = hc.diagnose(runs).query("check == 'burst'").merge(runs, on="run_id")
+    arriving_s = 200 / runs["request_rate_per_s"]
+    drained = runs[arriving_s < runs["duration_s"] / 2]
+    assert sorted(found["run_id"]) == sorted(drained["run_id"])
+    assert (found["request_rate_per_s"] == 32).sum() == 25, "all but one of the bursts at 32/s"
+
+
+def test_what_is_noted_once_is_not_noted_again(runs):
+    once = noted(runs)
+    pd.testing.assert_frame_equal(noted(once), once)
+
+
+def test_every_check_says_why_and_what_to_do():
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+    assert all(check.why and check.remedy for check in CHECKS)
+
+
+@pytest.mark.parametrize(
+    "runs", [pd.DataFrame(), pd.DataFrame({"x": [1]}), pd.DataFrame(SOUND, [])]
+)
+def test_runs_that_say_nothing(runs):
+    assert hc.diagnose(runs).empty
+    assert len(noted(runs)) == len(runs)
+
+
+def test_what_is_no_frame_of_runs():
+    with pytest.raises(ColumnError, match="diagnose: a DataFrame of runs belongs here"):
+        hc.diagnose(None)
+    with pytest.raises(ColumnError, match="mean_ttft_ms"):
+        hc.diagnose(pd.DataFrame({"mean_ttft_ms": ["fast"], "mean_e2el_ms": [1.0]}))
