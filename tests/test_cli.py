@@ -37,7 +37,7 @@ BOARDS = [
 
 def test_tidy_then_cost(results):
     done = _run("tidy", "results", "-o", "runs.csv", "--strict", cwd=results)
-    assert (done.returncode, done.stdout) == (0, "1 runs, 0 refused: runs.csv\n")
+    assert (done.returncode, done.stdout) == (0, "1 files: 1 runs, 0 refused: runs.csv\n")
     shown = _run("cost", "runs.csv", "-a", "price_as_of=2025-05", cwd=results)
     assert shown.returncode == 0
     assert "org/model-8B" in shown.stdout
@@ -54,7 +54,7 @@ def test_tidy_then_cost(results):
 def test_tidy_prints_refusals_and_is_strict_on_request(results):
     (results / "results" / "bad.json").write_text("{")
     done = _run("tidy", "results", "-o", "runs.csv", cwd=results)
-    assert (done.returncode, done.stdout) == (0, "1 runs, 1 refused: runs.csv\n")
+    assert (done.returncode, done.stdout) == (0, "2 files: 1 runs, 1 refused: runs.csv\n")
     assert "refused: bad.json, line 1: " in done.stderr
     before = (results / "runs.csv").read_bytes()
     assert len(hc.load_runs(str(results / "runs.csv"))) == 1
@@ -105,6 +105,29 @@ def test_an_error_is_one_message_and_exit_code_2(results, arguments, told):
     assert done.returncode == 2, done.stdout
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_diagnose_and_protocol(tmp_path):
+    told = _run("diagnose", "ionet-2025", cwd=tmp_path).stdout
+    assert "warm_prefix: warning of 51 runs" in told
+    assert "do: send fresh prompts to every run" in told
+    done = _run("diagnose", "ionet-2025", "-o", "found.csv", cwd=tmp_path)
+    assert "findings in found.csv" in done.stdout
+    assert len(pd.read_csv(tmp_path / "found.csv")) == len(hc.diagnose(hc.load_runs("ionet-2025")))
+    assert "--no-enable-prefix-caching" in _run("protocol", cwd=tmp_path).stdout
+    assert "the knee lies between these two" in _run("protocol", "ionet-2025", cwd=tmp_path).stdout
+
+
+def test_tidy_of_a_table_of_ones_own_from_standard_input(tmp_path):
+    table = "gpu,n_gpus,model,tps,all\nRTX 4090,1,m,300,700\n"
+    options = ["-c", "tps=out_tok_per_s", "-c", "all=all_tok_per_s", "-g", "engine=vLLM"]
+    command = [sys.executable, "-m", "hetcost.cli", "tidy", "-", *options]
+    done = subprocess.run(
+        command, input=table, capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    assert done.stdout == "1 files: 1 runs, 0 refused: runs.csv\n"
+    run = hc.load_runs(str(tmp_path / "runs.csv")).iloc[0]
+    assert (run["out_tok_per_s"], run["engine"]) == (300, "vLLM")
 
 
 def test_params_and_claims(tmp_path):

@@ -67,7 +67,7 @@ def tidy(
     scan = _scanned(paths, sidecar, assigned(column), assigned(given))
     for refusal in scan.refused.to_dict("records"):
         err.print(f"refused: {escape(place_and_reason(refusal))}")
-    found = f"{len(scan.runs)} runs, {len(scan.refused)} refused"
+    found = f"{len(read)} files: {len(scan.runs)} runs, {len(scan.refused)} refused"
     if scan.runs.empty or (strict and not scan.refused.empty):
         err.print(f"{found}: nothing was written")
         raise typer.Exit(1)

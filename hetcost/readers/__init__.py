@@ -115,10 +115,8 @@ def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterato
                 return
         values = list(json_records(text))
         if text.strip() and all(found.reason for found in values):
-            yield Found(
-                1,
-                reason=f"no result of a known tool ({_tools()}): not JSON, nor a text or table of theirs",
-            )
+            reason = f"no result of a known tool ({_tools()}): not JSON, nor a text of theirs"
+            yield Found(1, reason=reason)
             return
         yield from rows_of_values(values)
         return

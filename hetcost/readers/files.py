@@ -87,7 +87,7 @@ def _below(folder: str, prefix: str) -> Iterator[Candidate]:
         name = f"{prefix}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             yield from _below(entry.path, f"{name}/")
-        elif entry.is_symlink() and entry.is_dir():
+        elif entry.is_symlink() and os.path.isdir(entry.path):  # noqa: PTH112  a loop is none
             yield Candidate(_shown(name), entry.path, "a link to a folder, not followed")
         else:
             fits = name.lower().endswith(SUFFIXES)

@@ -84,7 +84,7 @@ class Given:
         cards = self._cards[written]
         if len(cards) == 1:
             row["gpu"] = cards[0]
-        elif given in cards:
+        elif given is not None and (not cards or given in cards):
             row["gpu"] = given
         elif cards:
             raise ReadError(str(AmbiguousNameError("gpu", written, cards)))

@@ -38,7 +38,7 @@ class Opened(NamedTuple):
 
     name: str
     text: str | None
-    lines: Iterator[str] | None = None
+    lines: Iterator[str | None] | None = None
     data: bytes | None = None
 
 
@@ -121,13 +121,14 @@ def _text(name: str, stream: Stream, most: int, shown: str = "", size: int = LAR
         raise ReadError(message) from None
 
 
-def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+def _lines(text: io.TextIOWrapper) -> Iterator[str | None]:
+    """Yield lines; None for one that is too long."""
     try:
         while line := text.readline(WHOLE):
-            if len(line) == WHOLE:
-                message = f"a line of more than {WHOLE / 2**20:.0f} MiB"
-                raise ReadError(message)
-            yield line
+            too_long = len(line) == WHOLE
+            while too_long and line and not line.endswith("\n"):
+                line = text.readline(WHOLE)
+            yield None if too_long else line
     except UnicodeDecodeError:
         message = "not Unicode text"
         raise ReadError(message) from None

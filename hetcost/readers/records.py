@@ -75,10 +75,17 @@ def json_records(text: str) -> Iterator[Found]:
         yield Found(1, reason="no runs in this file")
 
 
-def json_lines(lines: Iterable[str]) -> Iterator[Found]:
-    """Yield the values of JSON Lines as they come, or a reason where a line is none."""
+def json_lines(lines: Iterable[str | None]) -> Iterator[Found]:
+    """Yield the values of JSON Lines as they come, or a reason where a line is none.
+
+    A line that is too long to be read stands for itself as None.
+    """
     found = False
     for number, line in enumerate(lines, start=1):
+        if line is None:
+            found = True
+            yield Found(number, reason="the line is too long to be read")
+            continue
         if not line.strip():
             continue
         found = True
