@@ -17,7 +17,7 @@ import pandas as pd
 from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, conform
 from hetcost.errors import DataWarning, ReadError, listing
 from hetcost.findings import noted
-from hetcost.findings.check import length_class
+from hetcost.findings.check import SERIES, length_class
 from hetcost.readers import Row, rows_of_text, rows_of_values
 from hetcost.readers.copies import twins
 from hetcost.readers.derived import derive, impossible
@@ -28,25 +28,16 @@ from hetcost.readers.parquet import rows_of_parquet
 from hetcost.readers.records import Found, json_lines
 from hetcost.readers.tables import checked
 
-_SAME_LOAD = [
-    "study",
+_SAME_LOAD = (
+    *SERIES,
     "tool",
-    "engine",
-    "engine_version",
-    "model",
-    "weight_dtype",
-    "gpu",
-    "n_gpus",
-    "tensor_parallel",
-    "pipeline_parallel",
-    "replicas",
-    "dataset",
+    "kv_dtype",
     "request_rate_per_s",
     "burstiness",
     "max_concurrency",
     "n_requests",
     "prompt_seed",
-]
+)
 _ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
 _MOST_TOLD = 100  # refusals of one file that are listed one by one
 
@@ -217,6 +208,7 @@ def _settle(finds: _Finds) -> pd.DataFrame:
     runs = runs.drop(columns=[name for name in told if runs[name].isna().all()])
     runs = runs.sort_values(_ORDER, ignore_index=True, kind="stable")
     lengths = {name: length_class(runs, name) for name in ("mean_in_tok", "mean_out_tok")}
-    earlier = runs.assign(**lengths).groupby([*_SAME_LOAD, *lengths], dropna=False).cumcount()
+    load = [name for name in (*_SAME_LOAD, *lengths) if name in runs]
+    earlier = runs.assign(**lengths).groupby(load, dropna=False).cumcount()
     runs["repeat"] = (earlier + 1).astype("Int64")
     return noted(runs)
