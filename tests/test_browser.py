@@ -8,7 +8,7 @@ import hetcost as hc
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium")
-NOTEBOOKS = ("energy_carbon", "ownership", "sweet_spot", "uncertainty")
+NOTEBOOKS = ("energy_carbon", "ownership", "sweet_spot", "uncertainty", "your_benchmarks")
 SIZES = [(1280, 800), (390, 844)]
 
 

@@ -1,5 +1,6 @@
 """Notebooks are thin and stripped; executed, they say what they should."""
 
+import json
 import os
 import re
 import shutil
@@ -9,8 +10,10 @@ import nbformat
 import pandas as pd
 import pytest
 from conftest import ROOT
+from test_runs import GOOD
 
 import hetcost as hc
+from hetcost import findings
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LITERAL = re.compile(r"(\w+): (str|int|float|bool|list|dict)(\[.*\])? = .+  # .+")
@@ -288,3 +291,164 @@ def test_sweet_spot_with_other_parameters(tmp_path):
 def test_sweet_spot_where_no_run_keeps_the_slo(tmp_path):
     rendered = _render(tmp_path, ROOT / "notebooks" / "sweet_spot.ipynb", {"p99_ttft_ms": 1.0})
     assert "no card" in rendered.findings[-1]
+
+
+OWN = ROOT / "notebooks" / "your_benchmarks.ipynb"
+COMPARED = {"rate_differs", "gpu_identity", "power", "duplicate", "mixed_dtypes"}  # spoil no use
+
+
+def _own(tmp_path, **parameters):
+    rendered = _render(tmp_path, OWN, parameters)
+    for said in [*rendered.findings, *(figure["title"] for figure in rendered.figures)]:
+        assert "nan" not in re.split(r"\W+", said), said
+    tables = tmp_path / "out" / rendered.name
+    read = {Path(name).stem: pd.read_csv(tables / name) for name in rendered.tables}
+    return rendered, {Path(f["png"]).stem: f["title"] for f in rendered.figures}, read
+
+
+def _vllm(folder, name="a.json", **changes):
+    folder.mkdir(exist_ok=True)
+    record = {**GOOD, **changes}
+    kept = {key: value for key, value in record.items() if value is not ...}
+    (folder / name).write_text(json.dumps(kept), "utf-8")
+    return folder / name
+
+
+def test_your_benchmarks_weighs_every_check_for_every_use():
+    (source,) = [
+        cell.source for cell in nbformat.read(OWN, as_version=4).cells if "uses = {" in cell.source
+    ]
+    weighed = set(re.findall(r'"([a-z0-9_]+)"', source.partition("timed = ")[0])) - {"fell_behind"}
+    weighed.add("few_requests")
+    assert '"few_requests"' in source
+    assert weighed.isdisjoint(COMPARED)
+    assert weighed | COMPARED == {check.name for check in findings.CHECKS}
+
+
+def test_your_benchmarks_answers_the_question(tmp_path):
+    rendered, titles, tables = _own(tmp_path)
+    (answer,) = rendered.findings
+    runs = hc.load_runs("ionet-2025")
+    found = hc.diagnose(runs)
+    grave = found[found["severity"] != "note"]
+    sound = 130 - grave["run_id"].nunique()
+    check, number = next(grave["check"].value_counts().items())
+    assert titles == {
+        "own-findings": f"{sound} of 130 runs passed without error or warning; most often found: "
+        f"{check.replace('_', ' ')}, in {number}",
+        "own-cost-latency": "DeepSeek-R1-Distill-Qwen-14B costs from 0.171 USD per million output "
+        "tokens; within P99 TTFT ≤ 500 ms from 0.279 USD",
+        "own-scaling": "Answered: up to 7.46 requests/s by H100 PCIe; least of 4 configurations: "
+        "3.89 requests/s by 2× RTX 4090",
+    }
+    assert "of the cheapest (2× RTX 4090, 16/s) the checks found: burst, few requests" in answer
+    assert "offer 2× RTX 4090 2 requests/s, 300 in all" in answer
+    uses = tables["uses"].set_index("use")
+    assert (uses[["runs that stand", "spoilt", "not known"]].sum(axis=1) == 130).all()
+    spoilt = set(found.loc[found["check"].isin(["burst", "warm_prefix"]), "run_id"])
+    known = set(runs.loc[findings.noted(runs)["prefix_state"] != "unknown", "run_id"])
+    steady = uses.loc["throughput at a steady load"]
+    assert steady["spoilt"] == len(spoilt)
+    assert steady["runs that stand"] == len(known - spoilt) > 0
+    first = uses.loc["first-token latency"]
+    assert 0 < first["runs that stand"] < steady["runs that stand"], "some fell behind"
+    assert uses.loc["P99 of first-token latency", "runs that stand"] == 0, "200 requests are few"
+    assert f"{steady['runs that stand']} for throughput at a steady load" in answer
+    assert len(tables["runs"]) == 130
+    assert len(tables["findings"]) == len(found)
+    assert tables["checks"]["runs"].sum() == len(found)
+    assert len(tables["cheapest"]) == len(tables["read"]) == len(tables["next-loads"]) == 24
+    assert "missing" not in tables
+    assert {"H100 PCIe 80GB", "EU27"} <= {source["entity"] for source in rendered.sources}
+
+
+@pytest.mark.slow
+def test_your_benchmarks_on_a_result_that_names_no_card(tmp_path):
+    path = _vllm(tmp_path / "files", gpu_name=..., gpu_count=...)
+    rendered, titles, tables = _own(tmp_path, path=str(path))
+    assert "tokens of model-8B is unknown: the run names no GPU" in rendered.findings[-1]
+    assert titles == {
+        "own-findings": "1 of 1 run passed without error or warning",
+        "own-scaling": "Answered: up to 4 requests/s by an unnamed card",
+    }
+    assert tables["missing"]["missing"].tolist() == ["cost", "energy", "carbon"]
+    assert set(tables["missing"]["reason"]) == {"the run names no GPU"}
+    assert "0 kinds of card" in _page(tmp_path, rendered)
+
+
+@pytest.mark.slow
+def test_your_benchmarks_on_a_folder_with_a_bad_file(tmp_path):
+    _vllm(tmp_path / "files", gpu_name=..., gpu_count=...)
+    (tmp_path / "files" / "bad.json").write_text('{"backend": ', "utf-8")
+    given = {"gpu": "RTX 4090", "n_gpus": 2}
+    rendered, titles, tables = _own(tmp_path, path=str(tmp_path / "files"), **given)
+    assert rendered.findings[0] == "1 entry could not be read, and is in no figure."
+    assert tables["refused"]["file"].tolist() == ["bad.json"]
+    assert "model-8B costs from 0.231 USD" in titles["own-cost-latency"]  # 2 · 0.25 / (600 · 3600)
+    assert "model-8B" in rendered.findings[-1]
+
+
+@pytest.mark.slow
+def test_your_benchmarks_on_a_table_without_percentiles(tmp_path):
+    runs = hc.load_runs("ionet-2025")
+    card = runs[runs["model"].str.endswith("Llama-8B") & (runs["gpu"] == "RTX 4090")]
+    card = card[card["n_gpus"] == 1].drop(columns=runs.filter(regex=r"^p\d").columns)
+    card.to_csv(tmp_path / "my.csv", index=False)
+    rendered, titles, tables = _own(tmp_path, path="my.csv")
+    assert titles["own-cost-latency"].endswith("no run is known to keep P99 TTFT ≤ 500 ms")
+    assert "5 runs: 1 model, 1 kind of card, 5 loads" in _page(tmp_path, rendered)
+    assert tables["missing"]["missing"].tolist() == ["slo"]
+    uses = tables["uses"].set_index("use")
+    assert uses.loc["P99 of first-token latency", "runs that stand"] == 0
+    assert "p99_ttft_ms" in uses.loc["P99 of first-token latency", "lacks"]
+
+
+@pytest.mark.slow
+def test_your_benchmarks_on_one_run_of_hostile_names(tmp_path):
+    one = hc.load_runs("ionet-2025").head(1)
+    one.assign(model="<b>$my model", source="<b>here").to_csv(tmp_path / "my.csv", index=False)
+    rendered, titles, _ = _own(tmp_path, path="my.csv", basis="all", p99_ttft_ms=1.0)
+    assert "<b>" not in _page(tmp_path, rendered)
+    assert "1 run: 1 model, 1 kind of card, 1 load" in _page(tmp_path, rendered)
+    assert titles["own-findings"].startswith(("0 of 1 run ", "1 of 1 run "))
+    assert "per million input and output tokens; no run is known to" in titles["own-cost-latency"]
+    assert "least of" not in titles["own-scaling"]
+
+
+@pytest.mark.slow
+def test_your_benchmarks_on_closed_loads_and_unknown_cards(tmp_path):
+    closed = {"request_rate": "inf", "num_prompts": 600, "completed": 600}
+    for limit in (1, 8):
+        run = {"max_concurrency": limit, "duration": 600.0 / limit, "mean_ttft_ms": 40.0 + limit}
+        _vllm(tmp_path / "files", f"{limit}.json", **closed, **run)
+    _vllm(tmp_path / "files", "other.json", gpu_name="Abacus 3000", model_id=None, num_prompts=201)
+    rendered, titles, tables = _own(tmp_path, path=str(tmp_path / "files"))
+    assert "own-scaling" not in titles
+    assert "of the cheapest (2× RTX 4090, 8 in flight)" in rendered.findings[-1]
+    assert tables["read"]["loads"].tolist() == ["1 in flight, 8 in flight", "4/s"]
+    reasons = tables["missing"].set_index("missing")["reason"]
+    assert reasons["cost"] == "Abacus 3000: not the name of one card that is known"
+    assert tables["runs"]["gpu"].tolist().count("Abacus 3000") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"path": "ionet-2024"}, "study: unknown value 'ionet-2024'.*'ionet-2025'"),
+        ({"path": "no/where"}, "no/where: no such file or folder"),
+        ({"path": "nowhere.csv"}, "nowhere.csv: no such file or folder"),
+        ({"basis": "in"}, "basis: unknown value 'in'"),
+        ({"gpu": "H100"}, "'H100' may mean"),
+    ],
+)
+def test_your_benchmarks_says_what_is_wrong_with_a_parameter(tmp_path, parameters, said):
+    with pytest.raises(hc.HetcostError, match=said):
+        _render(tmp_path, OWN, parameters)
+
+
+@pytest.mark.slow
+def test_your_benchmarks_refuses_runs_of_another_card_than_given(tmp_path):
+    rendered, _, tables = _own(tmp_path, gpu="RTX 4090")
+    assert rendered.findings[0] == "70 entries could not be read, and are in no figure."
+    assert set(tables["runs"]["gpu"]) == {"RTX 4090"}

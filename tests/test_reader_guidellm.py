@@ -690,8 +690,10 @@ def test_samples(tmp_path):
         pytest.skip("HETCOST_SAMPLES is not set: the samples were not read")
     folder = Path(SAMPLES) / "formats" / "guidellm"
     scan = scan_runs(folder, gpu="RTX 4090", n_gpus=1)
-    assert scan.refused.empty
-    runs = scan.runs.set_index(scan.runs["source"].str.partition(":")[0])
+    assert scan.refused["reason"].tolist() == ["the same run as v0.6_benchmarks.json:1"]
+    table = scan_runs(folder / "v0.6_benchmarks.csv", gpu="RTX 4090", n_gpus=1).runs
+    runs = pd.concat([scan.runs, table])
+    runs = runs.set_index(runs["source"].str.partition(":")[0])
     old = runs.loc["v0.2_benchmarks_stripped.json"]
     _check(
         old,

@@ -260,8 +260,7 @@ def test_what_is_no_result_is_refused_once_with_place_and_reason(tmp_path, case)
     _write(tmp_path / "good.json", GOOD)
     scan = scan_runs(tmp_path)
     assert len(scan.runs) == 1, "the good row survives"
-    expected = 2 if case == "not an object" else 1
-    assert len(scan.refused) == expected
+    assert len(scan.refused) == 1
     assert set(scan.refused["file"]) == {"bad.json"}
     assert set(scan.refused["line"]) == {line}
     assert scan.refused["reason"].str.contains(reason).all()
@@ -276,6 +275,18 @@ def test_good_objects_around_bad_text_survive(tmp_path):
     scan = scan_runs(tmp_path / "mixed.jsonl")
     assert len(scan.runs) == 2
     assert list(scan.refused["line"]) == [2, 3]
+
+
+def test_lines_of_another_kind_of_file_are_told_once_with_their_number(tmp_path):
+    path = tmp_path / "power.jsonl"
+    path.write_text('{"timestamp_ns": 1, "gpu_uuid": "a"}\n' * 250, "utf-8")
+    (reason,) = scan_runs(path).refused["reason"]
+    assert reason.endswith("; the same of its 249 other entries")
+    path.write_text(path.read_text("utf-8") + json.dumps(GOOD), "utf-8")
+    scan = scan_runs(path)
+    assert len(scan.runs) == 1
+    assert len(scan.refused) == 101, "beside a run each line counts"
+    assert scan.refused["reason"].iloc[-1] == "150 more entries of this file are no results"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def _rate_differs(runs: pd.DataFrame) -> Texts:
             told, had = numbers_or_missing(runs, reported), numbers_or_missing(runs, name)
             with np.errstate(divide="ignore", invalid="ignore"):
                 apart = np.abs(told / had - 1) > _APART
-            said = f"the tool reports {{told:.4g}} {name}, from tokens and time it is {{had:.4g}}"
+            said = f"the tool reports {{told:.6g}} {name}, from tokens and time it is {{had:.6g}}"
             out = np.where(out == "", texts(runs, apart, said, told=told, had=had), out)
     return out
 
@@ -45,7 +45,7 @@ def _identity(runs: pd.DataFrame) -> Texts:
     made = ttft + (length - 1) * tpot
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(made / e2e - 1) > _IDENTITY
-    said = "mean E2E is {e2e:.4g} ms, TTFT + (n - 1) TPOT makes {made:.4g} ms"
+    said = "mean E2E is {e2e:.6g} ms, TTFT + (n - 1) TPOT makes {made:.6g} ms"
     return texts(runs, apart, said, e2e=e2e, made=made)
 
 
@@ -64,7 +64,7 @@ def _ttft_over_e2e(runs: pd.DataFrame) -> Texts:
         numbers_or_missing(runs, "mean_ttft_ms"),
         numbers_or_missing(runs, "mean_e2el_ms"),
     )
-    said = "mean TTFT {first:.4g} ms is above mean E2E {whole:.4g} ms"
+    said = "mean TTFT {first:.6g} ms is above mean E2E {whole:.6g} ms"
     return texts(runs, first > whole * (1 + 1e-9), said, first=first, whole=whole)
 
 
@@ -81,7 +81,7 @@ def _percentile_order(runs: pd.DataFrame) -> Texts:
         for _, name in ranked:
             values = numbers_or_missing(runs, name)
             fallen = values < highest * (1 - 1e-9)
-            said = f"{name} {{value:.4g}} is below a lower percentile, {{highest:.4g}}"
+            said = f"{name} {{value:.6g}} is below a lower percentile, {{highest:.6g}}"
             told = texts(runs, fallen, said, value=values, highest=highest)
             out = np.where(out == "", told, out)
             highest = np.fmax(highest, values)

@@ -51,7 +51,7 @@ def _burst(runs: pd.DataFrame) -> Texts:
         drained = (share < 100 * _STEADY) & ~limited
     state = np.where(saturated(runs), "saturated", "not saturated").astype(object)
     said = (
-        "burst: requests arrive for {arriving:.3g} of {duration:.3g} s ({share:.0f} %), {state}, "
+        "burst: requests arrive for {arriving:.4g} of {duration:.4g} s ({share:.0f} %), {state}, "
         "{achieved:.3g} of {rate:.3g}/s achieved"
     )
     values = {"arriving": arriving, "duration": duration, "share": share, "state": state}

@@ -126,7 +126,7 @@ def _as_measured(of: dict[str, Any]) -> bool:
 def _warm(runs: pd.DataFrame) -> Texts:
     (room, _), tail = _room_tok(runs), _tail(runs)
     said = (
-        "warm prefix cache: prompts of an earlier run, room for {room:.0f} tokens, tail {tail:.2f}"
+        "warm prefix cache: prompts of an earlier run, room for {room:,.0f} tokens, tail {tail:.2f}"
     )
     return texts(runs, prefix_states(runs) == "warm", said, room=room, tail=tail)
 

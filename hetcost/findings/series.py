@@ -29,7 +29,7 @@ def _falling(runs: pd.DataFrame) -> Texts:
         told = texts(
             runs,
             falls,
-            f"{name} falls from {{before:.3g}} to {{value:.3g}} as load rises from {{lower:g}} "
+            f"{name} falls from {{before:.5g}} to {{value:.5g}} as load rises from {{lower:g}} "
             "to {rate:g}/s",
             **{key: joined[key].to_numpy() for key in ("before", "value", "lower", "rate")},
         )
@@ -44,7 +44,7 @@ def _cold_start(runs: pd.DataFrame) -> Texts:
     later = pd.Series(np.where(first, np.nan, value)).groupby(load).transform("median").to_numpy()
     with np.errstate(invalid="ignore"):
         cold = first & (value > _COLD_START * later)
-    said = "P99 TTFT {value:.3g} ms, {later:.3g} ms when repeated: a cold start"
+    said = "P99 TTFT {value:.5g} ms, {later:.5g} ms when repeated: a cold start"
     return texts(runs, cold, said, value=value, later=later)
 
 

@@ -6,6 +6,7 @@ Figure of panels. Names from data are drawn literally. No global style is touche
 
 from hetcost.plots.carbon import carbon_bars, embodied_methods
 from hetcost.plots.energy import carbon_vs_grid, energy_bars, ratio_by_load
+from hetcost.plots.findings import findings_by_check
 from hetcost.plots.load import cost_vs_latency, cost_vs_latency_grid, scaling
 from hetcost.plots.ownership import carbon_crossings, cost_by_use, ownership_bars, winner_map
 from hetcost.plots.power import energy_boundaries, power_ladder
@@ -25,6 +26,7 @@ __all__ = [
     "energy_bars",
     "energy_boundaries",
     "factor_name",
+    "findings_by_check",
     "gpu_colour",
     "ownership_bars",
     "power_ladder",

@@ -73,7 +73,8 @@ def scaling(
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    ax.set_xlabel(f"Offered load (requests/s). Figures at the points: {label(cost)}")
+    note = f". Figures at the points: {label(cost)}" if means[cost].notna().any() else ""
+    ax.set_xlabel(f"Offered load (requests/s){note}")
     ax.set_ylabel("Achieved load (requests/s)")
     return style.finish(ax, title)
 

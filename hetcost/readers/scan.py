@@ -135,21 +135,27 @@ def _read(
 
 
 def _take(source: Opened, given: Given, columns: Mapping[str, str] | None, finds: _Finds) -> None:
-    refused = 0
+    before, number = len(finds.rows), 0
+    refused: list[tuple[str, int | None, str]] = []
     for found in _found(source, columns):
         try:
             row = _completed(found, given)
         except ReadError as error:
-            refused += 1
-            if refused <= _MOST_TOLD:
-                finds.refused.append((source.name, found.line, str(error)))
+            number += 1
+            if number <= _MOST_TOLD:
+                refused.append((source.name, found.line, str(error)))
             continue
         row["source"] = f"{source.name}:{found.line}"
         finds.rows.append(row)
         finds.places.append((source.name, found.line))
-    if refused > _MOST_TOLD:
-        more = f"{refused - _MOST_TOLD} more entries of this file are no results"
-        finds.refused.append((source.name, None, more))
+    if number > 1 and len(finds.rows) == before and len({reason for *_, reason in refused}) == 1:
+        # Lines of another kind of file altogether: said once.
+        name, line, reason = refused[0]
+        refused = [(name, line, f"{reason}; the same of its {number - 1} other entries")]
+    elif number > _MOST_TOLD:
+        more = f"{number - _MOST_TOLD} more entries of this file are no results"
+        refused.append((source.name, None, more))
+    finds.refused += refused
 
 
 def _found(source: Opened, columns: Mapping[str, str] | None) -> Iterator[Found]:
