@@ -16,6 +16,7 @@ from hetcost.columns import DTYPES, RUN_COLUMNS, check, conform, numbers, requir
 from hetcost.errors import AmbiguousNameError, DataWarning, ReadError, unknown_name
 from hetcost.readers.files import Paths
 from hetcost.readers.scan import Scan, place_and_reason, scan_runs
+from hetcost.replacing import replacing
 from hetcost.resources import data_dir
 
 __all__ = [
@@ -200,5 +201,12 @@ def _parsed(path: Path, _mtime_ns: int, _size: int) -> pd.DataFrame:
 
 
 def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table of runs so that :func:`load_runs` reads the same back."""
-    runs.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
+    """Write a table of runs so that :func:`load_runs` reads the same back.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; a file that stood there stays.
+    """
+    with replacing(path) as begun:
+        runs.to_csv(begun, index=False, lineterminator="\n", encoding="utf-8")

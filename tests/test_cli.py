@@ -98,6 +98,9 @@ def test_an_input_is_never_the_output(results):
         (["report", "sweet_spot", "-p", "p99_ttft_ms=fast"], "not of type float"),
         (["tidy", "results", "--sidecar", "none.yaml"], "sidecar none.yaml"),
         (["tidy", "results", "-o", "no/such/folder/runs.csv"], "no/such/folder"),
+        (["tidy", "results", "-o", "results"], "a folder, where a file belongs"),
+        (["tidy", "results", "-g", "sidecar=x"], "given: unknown value 'sidecar'"),
+        (["tidy", "results", "-g", "self=x"], "given: unknown value 'self'"),
     ],
 )
 def test_an_error_is_one_message_and_exit_code_2(results, arguments, told):

@@ -8,6 +8,8 @@ import hetcost as hc
 from hetcost.columns import conform
 from hetcost.errors import ColumnError
 from hetcost.findings import CHECKS, noted
+from hetcost.findings.load import saturated
+from hetcost.findings.protocol import next_loads
 
 SOUND = {
     "run_id": "a",
@@ -76,8 +78,35 @@ def test_a_sound_run_has_no_findings():
             {"mean_e2el_ms": 90.0, "mean_tpot_ms": None},
             "mean TTFT 100 ms is above mean E2E 90 ms",
         ),
+        (
+            "ttft_over_e2e",
+            {"p99_e2el_ms": 150.0, "p50_e2el_ms": 120.0},
+            "P99 TTFT 200 ms is above P99 E2E 150 ms",
+        ),
+        ("request_counts", {"completed": 390}, "400 requests sent, but 390 completed, failed"),
+        (
+            "request_counts",
+            {"n_requests": 399, "failed": None},
+            "400 requests completed of 399 sent",
+        ),
+        ("request_counts", {"goodput_per_s": 4.0}, "a goodput of 4/s is more than all 3.63636"),
+        (
+            "latency_units",
+            {"mean_e2el_ms": 120_000.0, "mean_tpot_ms": None, "mean_itl_ms": None},
+            "mean E2E of 120000 ms is longer than the run, 110000 ms",
+        ),
+        (
+            "latency_units",
+            {"mean_tpot_ms": 0.02, "mean_itl_ms": 0.02, "mean_e2el_ms": None},
+            "mean TPOT of 0.02 ms: to read the weights alone takes 14.48 ms",
+        ),
         ("percentile_order", {"p99_ttft_ms": 80.0}, "p99_ttft_ms 80 is below"),
         ("gpu_identity", {"n_gpus": 4, "gpu_power_w": 1200.0}, "4 cards, but"),
+        (
+            "gpu_identity",
+            {"n_gpus": 4, "gpu_power_w": 1200.0, "data_parallel": 2},
+            "4 cards, but",
+        ),
         ("power", {"gpu_power_w": 700.0}, "700 W a board, of a limit of 350 W"),
         ("power", {"gpu_power_w": 3.0}, "3 W a board"),
         (
@@ -85,9 +114,20 @@ def test_a_sound_run_has_no_findings():
             {"request_rate_per_s": 32.0},
             "requests arrive for 12.5 of 110 s (11 %), saturated, 3.64 of 32/s",
         ),
-        ("few_requests", {"completed": 298}, "P99 of 298 requests, 299 bound it at 95 %"),
-        ("survivors", {"failed": 3}, "3 of 400 requests failed"),
+        (
+            "few_requests",
+            {"completed": 298, "n_requests": 298},
+            "P99 of 298 requests, 299 bound it at 95 %",
+        ),
+        ("survivors", {"failed": 3, "completed": 397}, "3 of 400 requests failed"),
         ("merged_chunks", {"mean_itl_ms": 20.5}, "mean ITL 20.5 ms, mean TPOT 20 ms"),
+        (
+            "client_limit",
+            {"request_rate_per_s": 32.0, "max_concurrency": 15},
+            "14.8 of at most 15 requests in flight: 32/s were not offered",
+        ),
+        ("survivors", {"failed": 3, "n_requests": None}, "3 of ? requests failed"),
+        ("power", {"gpu": "Abacus", "gpu_power_w": 3.0}, "3 W a board, of a limit of ? W"),
     ],
 )
 def test_what_a_single_run_shows(check, change, told):
@@ -104,6 +144,33 @@ def test_a_closed_load_of_all_requests_at_once_is_no_burst():
     assert "requests arrive for 0 of 110 s" in _found(at_once)["0", "burst"]
 
 
+def test_copies_of_attention_may_have_cards_of_their_own():
+    assert _found({"n_gpus": 4, "gpu_power_w": 1200.0, "data_parallel": 4}) == {}
+    two = {"n_gpus": 2, "tensor_parallel": 2, "gpu_power_w": 600.0}
+    assert _found(two | {"data_parallel": 2}) == {}, "or share them"
+
+
+def test_a_client_that_sends_less_than_its_limit_sends_all_there_is():
+    few = {"arrival": "closed", "request_rate_per_s": np.inf, "n_requests": 30, "completed": 30}
+    few |= {"max_concurrency": 512, "p99_ttft_ms": None, "p99_itl_ms": None}
+    assert _found(few) == {}
+
+
+def test_mean_gaps_above_mean_tpot_are_no_merged_chunks_where_lengths_differ():
+    ragged = {"mean_itl_ms": 24.8, "mean_tpot_ms": 22.5, "mean_out_tok": 260.0}
+    e2e = 100.0 + 259 * 24.8
+    assert ("0", "merged_chunks") not in _found(ragged | {"mean_e2el_ms": e2e})
+    assert ("0", "merged_chunks") in _found(ragged | {"mean_e2el_ms": 100.0 + 259 * 22.5})
+    assert ("0", "merged_chunks") in _found(ragged | {"mean_e2el_ms": None}), "nothing else to tell"
+    by_request = {"itl_kind": "request_mean", "mean_itl_ms": 20.0, "mean_e2el_ms": 3500.0}
+    assert ("0", "merged_chunks") not in _found(by_request)
+
+
+def test_formats_of_weights_that_are_not_known_are_not_mixed():
+    found = _found({"weight_dtype": None}, {"duration_s": 99.0}, {"weight_dtype": "fp8"})
+    assert {run for run, check in found if check == "mixed_dtypes"} == {"1", "2"}
+
+
 def test_latency_that_falls_as_load_rises():
     slow = {"request_rate_per_s": 2.0, "p50_ttft_ms": 150.0, "n_requests": 300}
     found = _found(slow, {})
@@ -114,6 +181,19 @@ def test_latency_that_falls_as_load_rises():
     assert ("1", "falling_latency") not in _found(slow | other, {}), (
         "another card is another series"
     )
+
+
+def test_latency_of_unlike_loads_is_not_compared():
+    alone = {"arrival": "closed", "request_rate_per_s": np.inf, "max_concurrency": 1}
+    alone |= {"p50_ttft_ms": 30.0, "mean_concurrency": 1.0}
+    assert ("0", "falling_latency") not in _found(alone, {}), "a closed load of one is no high rate"
+    four = alone | {"max_concurrency": 4, "p50_ttft_ms": 20.0, "mean_concurrency": 4.0}
+    told = _found(four, alone)["0", "falling_latency"]
+    assert told.endswith("from 30 to 20 as load rises from 1 to 4 in flight")
+    slow = {"model": None, "request_rate_per_s": 2.0, "p50_ttft_ms": 150.0, "n_requests": 300}
+    here, there = ({"model": None, "source": f"{name}.jsonl:1"} for name in "ab")
+    assert ("1", "falling_latency") in _found(slow | here, here), "lines of one file"
+    assert ("1", "falling_latency") not in _found(slow | here, there), "unnamed models"
 
 
 def test_a_cold_start_is_known_by_its_repeat():
@@ -161,6 +241,43 @@ def test_a_second_run_of_the_same_prompts(second, state):
     assert _states({}, second) == ["cold", state]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "states"),
+    [
+        ({"date": None}, LATER | FLAT, ["unknown", "unknown"]),
+        ({}, FLAT | {"duration_s": 205.0}, ["unknown", "unknown"]),
+        ({"date": "2026-01-01T00:00:00Z"}, LATER | FLAT, ["unknown", "unknown"]),
+        ({"date": "yesterday"}, LATER, ["unknown", "cold"]),
+        ({"prompt_seed": 1}, LATER | {"prompt_seed": 2, "p99_itl_ms": 30.0}, ["cold", "cold"]),
+        ({}, LATER | {"n_requests": 300, "p99_itl_ms": 30.0}, ["cold", "unknown"]),
+        ({}, LATER | {"cached_frac": 0.95}, ["cold", "warm"]),
+        ({"cached_frac": 0.95}, LATER | FLAT, ["unknown", "warm"]),
+        ({}, LATER | FLAT | {"cached_frac": 0.0}, ["cold", "cold"]),
+        ({}, LATER | {"cached_frac": 0.2}, ["cold", "unknown"]),
+    ],
+)
+def test_what_is_known_of_the_cache_rests_on_dates_seeds_and_the_engines_word(
+    first, second, states
+):
+    steep = {"p99_itl_ms": 30.0}  # tells nothing by itself
+    assert _states(steep | first, second) == states
+    assert _states(second, steep | first) == states[::-1]
+
+
+def test_a_run_by_itself_may_have_had_others_before_it():
+    assert _states({"p99_itl_ms": 30.0}) == ["unknown"]
+    assert _states({"p99_itl_ms": 60.0}) == ["cold"], "prefill shows"
+
+
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [("0.7.3", "unknown"), ("0.8.5.post1", "warm"), ("main-abc123", "unknown")],
+)
+def test_an_engine_that_caches_no_prefixes_unless_asked_is_not_called_warm(version, state):
+    engine = {"engine_version": version}
+    assert _states(engine, engine | LATER | FLAT) == ["cold", state]
+
+
 def test_without_room_nothing_is_warm():
     small = {"gpu": "RTX 4090", "gpu_power_w": 400.0, "n_gpus": 2, "tensor_parallel": 2}
     many = {"total_in_tok": 500_000}
@@ -174,6 +291,72 @@ def test_a_model_that_is_not_known_has_no_room():
 def test_merged_chunks_anywhere_in_a_series_void_its_tails():
     states = _states({}, LATER, LATER | {"date": "2026-01-01T02:00:00", "mean_itl_ms": 30.0})
     assert states == ["cold", "unknown", "unknown"]
+
+
+# --- what a server keeps up with, and what to measure next ---------------------------------------
+
+
+def _behind(*changes):
+    return saturated(_runs(*changes)).tolist()
+
+
+def test_a_run_that_says_nothing_of_requests_sent_is_judged_by_those_answered():
+    silent = {"n_requests": None, "request_rate_per_s": 8.0, "failed": None}
+    assert _behind(silent) == [True]
+    assert _behind(silent | {"completed": None}) == [pd.NA]
+    found = _found(silent | {"completed": None, "duration_s": None})
+    assert ("0", "burst") not in found
+
+
+def test_few_random_arrivals_scatter_and_are_not_taken_for_a_server_that_falls_behind():
+    draws = np.random.default_rng(1)
+    for number, arrival, most in ((50, "poisson", 0.08), (400, "poisson", 0.08)):
+        arrivals_s = draws.gamma(number, 1 / 4.0, 1000)
+        made = [
+            {
+                "n_requests": number,
+                "completed": number,
+                "arrival": arrival,
+                "duration_s": each + 4.0,
+            }
+            | {"req_per_s": number / (each + 4.0), "mean_concurrency": 4 * number / (each + 4.0)}
+            for each in arrivals_s
+        ]
+        assert saturated(_runs(*made)).mean() < most
+    late = {"n_requests": 50, "completed": 50, "duration_s": 50 / 4 * 1.15 + 4.0}
+    late |= {"req_per_s": 50 / late["duration_s"], "mean_concurrency": 200 / late["duration_s"]}
+    assert _behind(late | {"arrival": "poisson"}) == [False]
+    assert _behind(late | {"arrival": "constant"}) == [True], "these do not scatter"
+
+
+@pytest.mark.parametrize(
+    ("offered", "achieved", "next_per_s", "why"),
+    [
+        ([1, 2], [1, 2], 4.0, "go on until it does not"),
+        ([8, 16], [3, 3], 1.5, "half of what it achieved"),
+        ([2, 8], [2, 4], 4.0, "the knee lies between"),
+        ([4, 4.5], [4, 3], 1.0, "a quiet load shows"),
+        ([1, 4, 4.5], [1, 4, 3], 4.0, "a repeat shows the noise"),
+    ],
+)
+def test_which_load_to_measure_next(offered, achieved, next_per_s, why):
+    runs = [
+        {"request_rate_per_s": float(rate), "req_per_s": float(got), "n_requests": 10_000}
+        | {"completed": 10_000, "duration_s": 10_000 / got, "mean_concurrency": 4.0 * got}
+        for rate, got in zip(offered, achieved, strict=True)
+    ]
+    (row,) = next_loads(_runs(*runs)).to_dict("records")
+    assert row["next_per_s"] == next_per_s
+    assert why in row["why"]
+    assert row["n_requests"] == max(300, 120 * next_per_s)
+
+
+def test_a_load_that_the_client_limited_tells_nothing_of_the_server():
+    limited = {"request_rate_per_s": 32.0, "max_concurrency": 15}
+    (row,) = next_loads(_runs(limited, {})).to_dict("records")
+    assert (row["kept_up_per_s"], row["next_per_s"]) == (4.0, 8.0)
+    assert np.isnan(row["fell_behind_per_s"])
+    assert next_loads(_runs(limited)).empty
 
 
 # --- the study ----------------------------------------------------------------------------------
@@ -195,10 +378,9 @@ def test_the_prefix_cache_of_the_study(runs):
 
 def test_the_bursts_of_the_study(runs):
     found = hc.diagnose(runs).query("check == 'burst'").merge(runs, on="run_id")
-    arriving_s = 200 / runs["request_rate_per_s"]
-    drained = runs[arriving_s < runs["duration_s"] / 2]
-    assert sorted(found["run_id"]) == sorted(drained["run_id"])
-    assert (found["request_rate_per_s"] == 32).sum() == 25, "all but one of the bursts at 32/s"
+    by_rate = found["request_rate_per_s"].value_counts().to_dict()
+    assert by_rate == {32.0: 25, 16.0: 17, 8.0: 5}, "of 26 each"
+    assert found["what"].str.contains(", saturated").all()
 
 
 def test_what_is_noted_once_is_not_noted_again(runs):

@@ -9,7 +9,7 @@ from conftest import ROOT
 
 FLOORS = [
     {"errors", "units"},
-    {"columns", "resources", "parallel", "yaml12"},
+    {"columns", "resources", "parallel", "replacing", "yaml12"},
     {"formulas", "slo"},
     {"reference"},
     {"findings"},

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import random
+import struct
 import sys
 import zipfile
 
@@ -11,6 +12,7 @@ import pytest
 from test_runs import GOOD
 
 import hetcost as hc
+from hetcost.errors import ReadError
 from hetcost.readers import opening
 
 TEXT = json.dumps(GOOD)
@@ -29,7 +31,7 @@ def _reason(path):
 def _zip(path, **members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
-            archive.writestr(name.replace("__", "/"), content)
+            archive.writestr(name.replace("__", "/").replace("_json", ".json"), content)
     return path
 
 
@@ -52,10 +54,64 @@ def test_encodings_and_line_ends(tmp_path, content):
 def test_archives(tmp_path):
     (tmp_path / "a.json.gz").write_bytes(gzip.compress(TEXT.encode()))
     other = json.dumps(GOOD | {"duration": 51.0})
-    _zip(tmp_path / "b.zip", deep__b="no result", deep__c=other)
+    _zip(tmp_path / "b.zip", deep__b_json="no result", deep__c_json=other)
     scan = _scan(tmp_path)
-    assert sorted(scan.runs["source"]) == ["a.json.gz:1", "b.zip/deep/c:1"]
-    assert scan.refused["file"].tolist() == ["b.zip/deep/b"]
+    assert sorted(scan.runs["source"]) == ["a.json.gz:1", "b.zip/deep/c.json:1"]
+    assert scan.refused["file"].tolist() == ["b.zip/deep/b.json"]
+
+
+def test_what_is_no_text_in_an_archive_costs_nothing_beside_it(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("run.json", TEXT)
+        for name in ("plot.png", "deep.zip", "more.json.gz", "bad.json", "../up.json"):
+            archive.writestr(name, b"\xff\x00\xfe")
+        for hidden in ("__MACOSX/._a.json", ".DS_Store"):
+            archive.writestr(hidden, b"\xff\x00\xfe")
+    scan = _scan(path)
+    assert scan.runs["source"].tolist() == ["a.zip/run.json:1"]
+    reasons = dict(zip(scan.refused["file"], scan.refused["reason"], strict=True))
+    assert reasons.pop("a.zip/plot.png").startswith("not a result file")
+    assert reasons.pop("a.zip/deep.zip") == "an archive inside an archive: unpack it"
+    assert reasons.pop("a.zip/more.json.gz") == "an archive inside an archive: unpack it"
+    assert reasons == dict.fromkeys(["a.zip/bad.json", "a.zip/../up.json"], "not UTF-8 text")
+
+
+def test_archives_of_kinds_that_python_does_not_know(tmp_path):
+    (tmp_path / "good.json").write_text(TEXT)
+    whole = _zip(tmp_path / "a.zip", a_json=json.dumps(GOOD | {"duration": 51.0})).read_bytes()
+    local, central = whole.index(b"PK\x03\x04"), whole.index(b"PK\x01\x02")
+    for flag, method in ((0, 99), (0x20, 8), (0x40, 8)):
+        odd = bytearray(whole)
+        for at in (local + 6, central + 8):
+            odd[at : at + 4] = struct.pack("<HH", flag, method)
+        (tmp_path / "a.zip").write_bytes(odd)
+        scan = _scan(tmp_path)
+        assert len(scan.runs) == 1
+        assert scan.refused["file"].str.startswith("a.zip").all()
+    named = bytearray(whole.replace(b"a.json", b"\xff.json"))
+    named[central + 8 : central + 10] = struct.pack("<H", 0x800)
+    (tmp_path / "a.zip").write_bytes(named)
+    assert "a damaged archive" in _scan(tmp_path).refused["reason"].item()
+
+
+@pytest.mark.parametrize("packed", ["gz", "zip"])
+def test_a_large_archive_that_is_damaged_is_refused_and_no_good_file_is_lost(
+    tmp_path, monkeypatch, packed
+):
+    monkeypatch.setattr(opening, "WHOLE", 2**14)
+    (tmp_path / "good.json").write_text(TEXT)
+    lines = "\n".join(json.dumps(GOOD | {"duration": 50.0 + n}) for n in range(400)).encode()
+    if packed == "gz":
+        (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(lines)[:-2000])
+    else:
+        with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("a.jsonl", lines)
+        whole = (tmp_path / "a.zip").read_bytes()
+        (tmp_path / "a.zip").write_bytes(whole.replace(b'"duration": 449.0', b'"duration": 440.0'))
+    scan = _scan(tmp_path)
+    assert scan.runs["source"].tolist() == ["good.json:1"]
+    assert "a damaged archive" in scan.refused["reason"].item()
 
 
 def test_damaged_archives(tmp_path):
@@ -82,7 +138,7 @@ def test_an_archive_that_becomes_too_large(tmp_path, monkeypatch):
     assert len(scan.runs) == 1, "the good file beside them is read"
     reasons = dict(zip(scan.refused["file"], scan.refused["reason"], strict=True))
     assert reasons["bomb.jsonl.gz"] == "an archive that becomes too large"
-    assert reasons["bomb.zip"].startswith("larger than")
+    assert reasons["bomb.zip/bomb.json"].startswith("larger than")
 
 
 def test_large_files_are_read_by_line_or_refused(tmp_path, monkeypatch):
@@ -98,6 +154,33 @@ def test_large_files_are_read_by_line_or_refused(tmp_path, monkeypatch):
     assert len(scan.runs) == 200
     (tmp_path / "many.jsonl").write_text("\n".join(lines))
     assert len(_scan(tmp_path / "many.jsonl").runs) == 200
+
+
+@pytest.mark.parametrize("asked", [None, 5, [1], b"a", [b"a", "b"]])
+def test_what_is_no_path(asked):
+    with pytest.raises(ReadError, match=r"paths: .* a path or a list of paths belongs"):
+        _scan(asked)
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    for folder, duration in (("a", 50.0), ("b", 51.0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "run.json").write_text(json.dumps(GOOD | {"duration": duration}))
+        (tmp_path / folder / "bad.json").write_text("{")
+    files = [str(path) for path in sorted(tmp_path.rglob("*.json"))]
+    for asked in (files, [tmp_path / "b", tmp_path / "a"], tmp_path):
+        scan = _scan(asked)
+        assert sorted(scan.runs["source"]) == ["a/run.json:1", "b/run.json:1"]
+        assert scan.refused["file"].tolist() == ["a/bad.json", "b/bad.json"]
+
+
+def test_reasons_can_be_printed_and_are_no_longer_than_can_be_read(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"\u001b[31mred": 1, "\ud800": 2}))
+    (tmp_path / "b.json").write_text(json.dumps(GOOD | {"duration": "x" * 10**5}))
+    reasons = _scan(tmp_path).refused["reason"]
+    assert "x1b[31mred" in reasons[0]
+    assert all(reason.isprintable() and len(reason) < 2100 for reason in reasons)
+    reasons.to_csv(tmp_path / "refused.csv")
 
 
 @pytest.mark.slow

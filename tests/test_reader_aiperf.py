@@ -251,10 +251,11 @@ def test_the_first_genai_perf_wrote_nanoseconds_text_and_pooled_gaps(tmp_path):
 )
 def test_times_are_converted_by_the_unit_that_is_stated(tmp_path, unit, factor):
     changes = {"time_to_first_token/unit": unit, "benchmark_duration/unit": unit}
+    changes["request_latency/avg"] = 50_000.0
     run = _run(_write(tmp_path / "a.json", _but(AIPERF, changes)))
     assert run["p50_ttft_ms"] == pytest.approx(19.0 * factor)
     assert run["duration_s"] == pytest.approx(0.02 * factor)
-    assert run["mean_e2el_ms"] == 2000.0
+    assert run["mean_e2el_ms"] == 50_000.0
 
 
 @pytest.mark.parametrize(
@@ -464,11 +465,47 @@ def test_a_board_whose_counter_measured_nothing_leaves_the_sum_open(tmp_path, co
     )
 
 
-def test_boards_that_differ_or_did_nothing_are_told(tmp_path):
-    gpus = (_board("a"), _board("b", name="NVIDIA L4", use=0.0))
+def test_boards_of_several_kinds_are_told(tmp_path):
+    gpus = (_board("a"), _board("b", name="NVIDIA L4"))
     run = _run(_write(tmp_path / "a.json", _telemetry(*gpus)), gpu="RTX 4090")
     assert "boards of several kinds: NVIDIA GeForce RTX 4090, NVIDIA L4" in run["warnings"]
-    assert "1 of 2 boards did nothing" in run["warnings"]
+
+
+def test_boards_that_did_nothing_are_not_of_the_run(tmp_path):
+    idle = _board("b", high=1.0004, watts=20.0, name="NVIDIA L4", use=0.0)
+    run = _run(_write(tmp_path / "a.json", _telemetry(_board("a"), idle)))
+    _assert_values(run, {"gpu": "RTX 4090", "n_gpus": 1, "gpu_energy_j": 2000.0})
+    assert run["gpu_power_w"] == 100.0
+    assert run["warnings"] == "1 of 2 boards did nothing and do not count: NVIDIA L4 (20 W)"
+    # where the use is not known a board counts
+    del idle["metrics"]["gpu_utilization"]
+    run = _run(_write(tmp_path / "b.json", _telemetry(_board("a"), idle)))
+    _assert_values(run, {"n_gpus": 2, "gpu_power_w": 120.0})
+    # a machine that did nothing at all is another one
+    run = _run(_write(tmp_path / "c.json", _telemetry(_board("a", use=0.0))))
+    _assert_values(run, {"gpu": None, "n_gpus": None, "gpu_energy_j": None, "gpu_power_w": None})
+    assert "1 of 1 boards did nothing" in run["warnings"]
+
+
+def test_what_is_given_goes_before_what_telemetry_shows(tmp_path):
+    path = _write(tmp_path / "a.json", AIPERF)
+    run = _run(path, n_gpus=1)
+    _assert_values(run, {"n_gpus": 1, "gpu": "RTX 4090", "tool": "AIPerf"})
+    _assert_values(run, dict.fromkeys(["gpu_energy_j", "gpu_power_w", "energy_method"]))
+    assert "n_gpus: telemetry shows 2, given was 1" in run["warnings"]
+    assert "energy and power are of other boards" in run["warnings"]
+    other = _run(path, gpu="L4", n_gpus=2)
+    _assert_values(other, {"n_gpus": 2, "gpu": "L4", "gpu_energy_j": None})
+    agreed = _run(path, gpu="4090", n_gpus=2)
+    _assert_values(agreed, {"gpu_energy_j": 4000.0, "warnings": None})
+    assert run["run_id"] == agreed["run_id"]
+    clash = hc.scan_runs(path, completed=3)
+    assert "completed: the file says 40.0, given was 3.0" in clash.refused["reason"].item()
+
+
+def test_a_start_with_an_offset_is_written_in_utc(tmp_path):
+    record = AIPERF | {"start_time": "2025-10-09T10:53:20.125+02:00"}
+    assert _run(_write(tmp_path / "a.json", record))["date"] == "2025-10-09T08:53:20Z"
 
 
 def test_telemetry_of_genai_perf_goes_by_metric(tmp_path):
@@ -565,7 +602,7 @@ def test_requests_are_summed_up_exactly(tmp_path):
             "source": "a.jsonl:1",
             "tool": "AIPerf",
             "model": "org/model-8B",
-            "date": "2025-10-09T08:53:20+00:00",
+            "date": "2025-10-09T08:53:20Z",
             "n_requests": 40,
             "completed": 40,
             "failed": 0,
@@ -636,7 +673,7 @@ def test_warmup_does_not_count_and_failures_do(tmp_path):
             "total_out_tok": 22,
             "mean_ttft_ms": 30.0,
             "duration_s": 2.5,
-            "date": "2025-10-09T08:53:21+00:00",
+            "date": "2025-10-09T08:53:21Z",
         },
     )
 

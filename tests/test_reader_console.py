@@ -391,6 +391,16 @@ def test_servers_that_differ_have_no_common_shape(tmp_path):
     assert pd.isna(run["n_gpus"])
 
 
+def test_data_parallelism_of_one_server_counts_and_of_several_leaves_the_cards_open(tmp_path):
+    ranks = COMPOSE.replace("parallel-size 1", "parallel-size 1\n      --data-parallel-size 4")
+    run = _read(tmp_path, _block(VLLM) + ranks)
+    assert (run["data_parallel"], run["replicas"]) == (4, 2)
+    assert pd.isna(run["n_gpus"])
+    assert "the number of cards is left open" in run["warnings"]
+    alone = ranks.replace("vllm_benchmark_container_1", "another")
+    assert _read(tmp_path, _block(VLLM) + alone)["n_gpus"] == 8
+
+
 def test_a_command_with_several_blocks_belongs_to_none(tmp_path):
     text = _block(VLLM) + _block(LATER) + COMPOSE
     runs = scan_runs(_write(tmp_path / "a.log", text)).runs

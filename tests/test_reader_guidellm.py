@@ -93,6 +93,7 @@ def _metrics(by_status, *, norm, product):
         "output_tokens_per_second": metric(lambda *each: 30.0),
         "tokens_per_second": metric(lambda *each: 90.0),
         "requests_per_second": metric(lambda *each: 0.4),
+        "request_concurrency": metric(lambda *each: 1.8),
     }
 
 
@@ -230,7 +231,7 @@ def _with(run, path, value):
 
 EXPECTED = {
     "tool": "guidellm",
-    "date": "2025-06-15T15:06:40",
+    "date": "2025-06-15T15:06:40Z",
     "model": "org/model-8B",
     "gpu": "RTX 4090",
     "arrival": "constant",
@@ -241,6 +242,9 @@ EXPECTED = {
     "duration_s": 10.0,
     "total_in_tok": 600,
     "total_out_tok": 234,
+    "mean_in_tok": 115.0,  # of the four that were answered
+    "mean_out_tok": 56.0,
+    "mean_concurrency": 1.8,
     "out_tok_per_s": 23.4,
     "all_tok_per_s": 83.4,
     "req_per_s": 0.4,
@@ -298,6 +302,9 @@ def test_a_known_run_in_both_layouts_and_as_a_table_comes_back(tmp_path):
     csv_run = _only(_scan(tmp_path, table(new_run()), "benchmarks.csv"))
     unlike = {"run_id", "source", "warnings", "reported_out_tok_per_s", "reported_all_tok_per_s"}
     unlike |= {name for name in new.index if name.startswith("p99_9_")}
+    unlike |= {"date", "mean_concurrency"}
+    assert csv_run["date"] == "2025-06-15T15:06:40", "local time"
+    assert csv_run["mean_concurrency"] == pytest.approx(0.4 * 3.2), "there is no figure of all"
     assert csv_run["source"] == "benchmarks.csv:4"
     for name in set(new.index) - unlike:
         both_missing = pd.isna(csv_run[name]) and pd.isna(new[name])
@@ -508,7 +515,27 @@ def test_seconds_since_1970_are_read_as_utc_wherever_we_are(tmp_path, monkeypatc
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert run["date"] == "2025-06-15T15:06:40"
+    assert run["date"] == "2025-06-15T15:06:40Z"
+
+
+def test_a_date_is_in_utc_where_its_zone_is_known(tmp_path):
+    for written, date in {
+        "2025-06-15 17:06:40": "2025-06-15T17:06:40",
+        "2025-06-15T17:06:40.25+02:00": "2025-06-15T15:06:40Z",
+        0: None,
+    }.items():
+        read = _only(_scan(tmp_path, report(new_run() | {"start_time": written})))
+        assert read["date"] == date or (date is None and pd.isna(read["date"]))
+    scan = _scan(tmp_path, report(new_run() | {"start_time": "yesterday"}))
+    assert "start_time: 'yesterday' is not a number" in scan.refused["reason"].item()
+
+
+def test_the_json_and_the_table_of_one_run_are_one_run(tmp_path):
+    (tmp_path / "b.json").write_text(json.dumps(report(new_run())))
+    (tmp_path / "b.csv").write_text(table(new_run()))
+    scan = scan_runs(tmp_path)
+    assert list(scan.runs["source"]) == ["b.json:1"]
+    assert scan.refused["reason"].item() == "the same run as b.json:1"
 
 
 def test_a_run_that_stands_askew_in_the_table_is_refused_and_the_others_stay(tmp_path):
@@ -718,7 +745,6 @@ def test_samples(tmp_path):
             {
                 "tool_version": "0.6.0",
                 "model": "unsloth/gemma-4-26B-A4B-it-GGUF",
-                "date": "2026-06-11T09:10:21",
                 "out_tok_per_s": 1969 / 46.108335971832275,
                 "reported_out_tok_per_s": 77.43273808011925,
                 "mean_tpot_ms": 12.920996401368118,
@@ -726,10 +752,14 @@ def test_samples(tmp_path):
                 "p99_e2el_ms": 46108.335971832275,
             },
         )
+    dates = runs["date"].to_dict()
+    assert dates["v0.6_benchmarks.json"] == "2026-06-11T09:10:21Z"
+    assert not dates["v0.6_benchmarks.csv"].endswith("Z"), "local time"
+    assert old["mean_out_tok"] == pytest.approx(128)
+    assert old["mean_concurrency"] == pytest.approx(0.99774, abs=1e-5)
     # E2E = TTFT + (n − 1) · TPOT, but for the time from the last token to the end
-    assert old["mean_ttft_ms"] + 127 * old["mean_tpot_ms"] == pytest.approx(
-        old["mean_e2el_ms"], rel=1e-3
-    )
+    made = old["mean_ttft_ms"] + (old["mean_out_tok"] - 1) * old["mean_tpot_ms"]
+    assert made == pytest.approx(old["mean_e2el_ms"], rel=1e-3)
 
 
 def test_no_other_sample_is_claimed():

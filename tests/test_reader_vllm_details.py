@@ -187,6 +187,7 @@ def test_an_answer_in_one_piece_is_no_first_token(tmp_path):
     assert run["mean_e2el_ms"] == pytest.approx(1500.0)
     assert pd.isna(run["mean_ttft_ms"])
     assert pd.isna(run["mean_tpot_ms"])
+    assert not run["streaming"]
 
 
 # Tokens counted by tokenizing anew
@@ -279,6 +280,44 @@ def test_metadata_that_contradict_are_told(tmp_path):
     assert "4 cards" in run["warnings"]
 
 
+@pytest.mark.parametrize(
+    ("said", "n_gpus"),
+    [
+        ({"tp": "2", "pp": "1", "dp": "4"}, 8),
+        ({"tp": "2", "pp": "1", "data_parallel_size": 4, "replicas": "1"}, 8),
+        ({"tp": "2", "pp": "1", "dp": "1", "replicas": "4"}, 8),
+        ({"tp": "2", "pp": "1", "dp": "4", "replicas": "4"}, None),
+        ({"tp": "2", "pp": "1", "dp": "1"}, None),
+        ({"pp": "1", "dp": "4"}, None),
+        ({"tp": "2", "pp": "1", "dp": "4", "gpu_count": "8"}, 8),
+    ],
+)
+def test_data_parallelism_takes_cards(tmp_path, said, n_gpus):
+    run = _read(tmp_path, _without_arrays(_result()) | said)
+    assert run["data_parallel"] == int(said.get("dp", 4))
+    assert run["n_gpus"] == n_gpus or (n_gpus is None and pd.isna(run["n_gpus"]))
+    both = int(said.get("replicas", 1)) > 1 and run["data_parallel"] > 1
+    assert ("the number of cards is left open" in _warned(run)) == both
+
+
+def test_cards_that_are_given_do_not_make_data_ranks_tensor_parallel(tmp_path):
+    record = _without_arrays(_result()) | {"dp": 4, "pp": 1, "replicas": 1}
+    assert pd.isna(_read(tmp_path, record, n_gpus=8)["tensor_parallel"])
+
+
+@pytest.mark.parametrize(("said", "experts"), [("8", 8), (True, None), ("true", None)])
+def test_expert_parallelism_is_a_number_or_only_on(tmp_path, said, experts):
+    run = _read(tmp_path, _without_arrays(_result()) | {"ep": said, "dp": 8})
+    found = run.get("expert_parallel")
+    assert found == experts or (experts is None and pd.isna(found))
+
+
+def test_a_date_with_an_offset_is_written_in_utc(tmp_path):
+    record = _without_arrays(_result(date="2025-12-01T12:00:00-07:00"))
+    assert _read(tmp_path, record)["date"] == "2025-12-01T19:00:00Z"
+    assert _read(tmp_path, record | {"date": "20251201-120000"})["date"] == "2025-12-01T12:00:00"
+
+
 def test_a_ramp_is_no_single_rate(tmp_path):
     ramp = {"ramp_up_strategy": "linear", "ramp_up_start_rps": 1, "ramp_up_end_rps": 10}
     run = _read(tmp_path, _result(request_rate="inf", **ramp))
@@ -320,7 +359,7 @@ def test_refusals_name_field_and_value(tmp_path, changes, reason):
 
 def test_hostile_input_is_a_row_or_a_refusal(tmp_path):
     good = _result([0.1, 0.2], [[0.01], [0.02, 0.03]], failed=1) | {
-        **{"tp": "1", "pp": "1", "replicas": "1", "run_number": 1, "type": "x"},
+        **{"tp": "1", "pp": "1", "dp": 1, "ep": 1, "replicas": "1", "run_number": 1, "type": "x"},
         **{"engine": "vLLM", "engine_version": "0.25", "latencies": [0.11, 0.25, 0.0]},
         **{"ramp_up_strategy": None, "ramp_up_start_rps": None},
     }

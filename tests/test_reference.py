@@ -169,3 +169,39 @@ def test_an_edited_table_is_seen_at_once(own_data):
     )
     path.write_text(text, "utf-8")
     assert reference.price_fact("RTX 4090", "alternative", "2025-05")["value"] == 0.3125
+
+
+@pytest.mark.parametrize(
+    ("version", "defaults"),
+    [
+        ("0.7.2", set()),
+        ("0.7.3", {"off"}),
+        ("0.9.2rc1", {"on", "off"}),
+        ("v0.8.5.post1", {"on", "off"}),
+        ("0.9.2", {"on"}),
+        ("99.0", {"on"}),
+        ("main-abc123", set()),
+        ("", set()),
+    ],
+)
+def test_an_engines_defaults_are_those_of_the_newest_release_not_later(version, defaults):
+    found = reference.engine_facts("vLLM", version, "prefix_caching")["value"]
+    assert set(found) == defaults
+    assert reference.engine_facts("TGI", version, "prefix_caching").empty
+
+
+def test_an_engine_row_that_names_no_devices_is_refused(own_data):
+    path = own_data / "engines.csv"
+    rows = path.read_text("utf-8").splitlines()
+    old = next(row for row in rows if row.startswith("vLLM 0.9.2: all other CUDA devices,prefix"))
+    path.write_text("\n".join([*rows, "Mine 7" + old[old.index(",") :]]), "utf-8")
+    with pytest.raises(ReferenceDataError, match="'Mine 7': 'ENGINE VERSION: DEVICES'"):
+        reference.engine_facts("vLLM", "0.9.2", "prefix_caching")
+
+
+def test_a_models_facts():
+    model = "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"
+    fact = reference.model_fact(model, "kv_bytes_per_tok")
+    assert fact["value"] == 2 * 48 * 8 * 128 * 2, "K and V, layers, heads, their size, 16 bits"
+    assert reference.model_fact(model, "shoe_size") is None
+    assert reference.model_fact("nobody/nothing", "kv_bytes_per_tok") is None

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import hetcost as hc
 from hetcost.errors import DataWarning, ReportError, UnknownNameError
-from hetcost.report import index, outputs, parameters, rendering
+from hetcost.report import outputs, parameters, rendering
 from hetcost.report.provenance import sha256
 
 PARAMETERS = """\
@@ -297,7 +297,7 @@ def test_a_full_disk_is_told_and_the_old_index_stays(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(index.os, "fdopen", full)
+    monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(ReportError, match="No space left on device"):
         hc.report.write_index(tmp_path)
     assert (tmp_path / "index.html").read_text() == "old"

@@ -19,6 +19,7 @@ from hetcost.errors import (
     ReadError,
     UnknownNameError,
 )
+from hetcost.readers.copies import twins
 from hetcost.runs import scan_runs, write_runs
 
 SIDECAR = ROOT / "data" / "runs" / "ionet-2025.yaml"
@@ -141,7 +142,7 @@ def test_a_vllm_result_field_by_field(tmp_path):
         "mean_out_tok": 150.0,
         "p50_ttft_ms": 39.0,
         "p99_ttft_ms": 90.0,
-        "prefix_state": "cold",
+        "prefix_state": "unknown",
         "repeat": 1,
     }
     for name, value in expected.items():
@@ -179,6 +180,23 @@ def test_several_objects_in_one_file_are_several_runs_and_repeats_are_numbered(t
     assert list(runs["repeat"]) == [1, 2]
     assert list(runs["date"]) == ["2025-06-10T16:12:48", "2025-06-10T17:00:00"]
     assert list(runs["source"]) == ["a.json:2", "a.json:1"]
+
+
+def test_a_load_repeated_with_other_prompts_is_a_repeat_and_another_load_is_none(tmp_path):
+    seed = {"date": "20250610-170000", "duration": 51.0, "num_prompts": 208, "completed": 208}
+    rate = {"date": "20250610-180000", "request_rate": 8.0}
+    runs = scan_runs(_write(tmp_path / "a.json", GOOD, GOOD | seed, GOOD | rate)).runs
+    assert list(runs["repeat"]) == [1, 2, 1]
+
+
+def test_the_identity_of_a_run_is_what_was_measured(tmp_path):
+    def identity(**changes):
+        return _only(scan_runs(_write(tmp_path / "a.json", GOOD | changes)))["run_id"]
+
+    assert identity(run_number=0) == identity(), "a note"
+    assert identity(output_throughput=99.0) == identity(), "the tool's own figure"
+    assert identity(mean_ttft_ms=33.0) != identity()
+    assert identity(date="20250610-170000") != identity()
 
 
 def test_numeric_strings_are_numbers(tmp_path):
@@ -436,3 +454,85 @@ def test_a_sidecar_that_is_none(tmp_path):
             scan_runs(path, sidecar=tmp_path / "side.yaml")
     with pytest.raises(ReadError, match="sidecar"):
         scan_runs(path, sidecar=tmp_path / "none.yaml")
+
+
+# --- copies -------------------------------------------------------------------------------------
+
+
+def _row(source, **changes):
+    run = {"tool": "AIPerf", "completed": 100, "total_out_tok": 5000, "duration_s": 60.0}
+    run |= {"total_in_tok": 9000, "mean_ttft_ms": 30.0, "run_id": source, "source": f"{source}:1"}
+    return run | changes
+
+
+@pytest.mark.parametrize(
+    ("second", "is_copy"),
+    [
+        (_row("run.csv", duration_s=60.3), True),
+        (_row("run.csv", mean_ttft_ms=None, total_in_tok=None), True),
+        (_row("run.csv", mean_ttft_ms=300.0), False),
+        (_row("run.csv", total_in_tok=14000), False),
+        (_row("run.csv", duration_s=90.0), False),
+        (_row("b/run.csv"), False),
+        (_row("other.json"), False),
+        (_row("run.csv", tool="llmperf"), False),
+    ],
+)
+def test_one_run_in_two_forms_is_kept_once_and_two_runs_twice(second, is_copy):
+    found = list(twins([_row("run.json"), second], [0, 1]))
+    assert found == ([(1, 0)] if is_copy else [])
+
+
+def test_runs_of_equal_counts_in_two_forms_find_their_own_copies():
+    rows = [
+        _row(f"r.{end}", run_id=f"{end}{s}", duration_s=s)
+        for end in ("json", "csv")
+        for s in (46.0, 92.0)
+    ]
+    assert sorted(twins(rows, range(4))) == [(2, 0), (3, 1)]
+    assert sorted(twins(rows[::-1], range(4))) == [(0, 2), (1, 3)]
+
+
+def test_an_identity_that_stands_for_two_runs_is_said_to(tmp_path):
+    table = "run_id,model,gpu,n_gpus,duration_s,completed,total_in_tok,total_out_tok\n"
+    rows = [f"{'a' * 12},m,RTX 4090,1,60,10,100,{tokens}\n" for tokens in (100, 200, 100)]
+    (tmp_path / "a.csv").write_text(table + "".join(rows), "utf-8")
+    scan = scan_runs(tmp_path / "a.csv")
+    assert len(scan.runs) == 1
+    first, second = scan.refused["reason"]
+    assert first == "its run_id is that of a.csv:2, whose figures are others"
+    assert second == "the same run as a.csv:2"
+
+
+def test_percentiles_of_more_kinds_than_anyone_compares_are_left_out_and_told(tmp_path):
+    lines = [
+        json.dumps(GOOD | {"duration": 50.0 + n} | {f"p{n}.{k}_ttft_ms": 20.0 for k in range(5)})
+        for n in range(1, 60)
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")
+    runs = scan_runs(tmp_path).runs
+    assert len(runs.columns) < 300
+    assert runs["warnings"].str.contains("left out: too many columns").sum() == 59 - 40
+
+
+# --- tables are written whole or not at all -------------------------------------------------------
+
+
+def test_a_table_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    path = tmp_path / "runs.csv"
+    path.write_text("old", "utf-8")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    with pytest.raises(OSError, match="No space"):
+        write_runs(pd.DataFrame(), path)
+    assert path.read_text("utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("name", "told"), [("no/runs.csv", "no such folder"), ("", "a folder")])
+def test_a_place_where_no_table_can_stand(tmp_path, name, told):
+    with pytest.raises(OSError, match=told):
+        write_runs(pd.DataFrame(), tmp_path / name)

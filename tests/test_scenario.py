@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 import hetcost as hc
 from hetcost.errors import AssumptionError, HetcostError, UnknownNameError
+from hetcost.yaml12 import read_yaml
 
 
 def test_paper_is_the_studys_assumptions_exactly(paper):
@@ -138,6 +139,35 @@ def test_zone_and_own_intensity_replace_each_other():
         back.but(grid_zone=None)
     with pytest.raises(AssumptionError, match="exclude"):
         own.but(grid_zone="DE", gco2e_per_kwh=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("010", 10),
+        ("-5", -5),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("1:30", "1:30"),
+        ("1_0", "1_0"),
+        ("0x1F", "0x1F"),
+        ("2025-05", "2025-05"),
+        ("NO", "NO"),
+        ("true", True),
+        ("true story", "true story"),
+        ("~", None),
+    ],
+)
+def test_yaml_is_read_as_people_mean_it(text, read):
+    (value,) = read_yaml(f"a: {text}").values()
+    assert value == read
+    assert type(value) is type(read)
+
+
+def test_a_key_that_stands_twice_in_yaml_is_refused():
+    for text in ("gpu: RTX 4090\ngpu: H200", "a: {b: 1, b: 1}"):
+        with pytest.raises(AssumptionError, match="stands twice"):
+            read_yaml(text)
 
 
 def test_a_scenario_goes_to_yaml_and_back(tmp_path):

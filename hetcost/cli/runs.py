@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,8 @@ from hetcost.errors import AssumptionError
 from hetcost.findings import diagnose as findings_of
 from hetcost.impacts import evaluate
 from hetcost.readers.files import candidates
+from hetcost.readers.given import Given
+from hetcost.replacing import check_place, replacing
 from hetcost.runs import Scan, load_runs, place_and_reason, scan_runs, write_runs
 from hetcost.scenario import Scenario
 
@@ -64,6 +67,10 @@ def tidy(
     if target.exists() and any(target.samefile(path) for path in read if path.exists()):
         message = f"{target} is one of the files to read: choose another output"
         raise AssumptionError(message)
+    check_place(target)
+    if form == "parquet" and find_spec("pyarrow") is None:
+        message = "--format parquet needs pyarrow: install hetcost[parquet]"
+        raise AssumptionError(message)
     scan = _scanned(paths, sidecar, assigned(column), assigned(given))
     for refusal in scan.refused.to_dict("records"):
         err.print(f"refused: {escape(place_and_reason(refusal))}")
@@ -92,7 +99,7 @@ def diagnose(
     """Tell what is wrong with runs, or to be known before they are compared."""
     found = findings_of(load_runs(runs))
     if output is not None:
-        found.to_csv(output, index=False, lineterminator="\n")
+        write_runs(found, output)
         out.print(f"{len(found)} findings in {escape(str(output))}")
         return
     for (check, severity), rows in found.groupby(["check", "severity"], sort=False):
@@ -158,12 +165,10 @@ def _scanned(
         def advance(done: int, total: int) -> None:
             progress.update(bar, completed=done, total=total)
 
+        Given(None, **given)  # names of run columns alone may go on
         return scan_runs(paths, sidecar=sidecar, columns=columns or None, progress=advance, **given)
 
 
 def _write_parquet(runs: pd.DataFrame, path: Path) -> None:
-    try:
-        runs.to_parquet(path, index=False)
-    except ImportError:
-        message = "--format parquet needs pyarrow: install hetcost[parquet]"
-        raise AssumptionError(message) from None
+    with replacing(path) as begun:
+        runs.to_parquet(begun, index=False)

@@ -38,7 +38,7 @@ def require(frame: pd.DataFrame, names: Iterable[str], verb: str) -> None:
         if likely:
             message += f"; the columns most like '{missing[0]}' are {listing(likely)}"
         raise ColumnError(message)
-    doubled = [name for name in wanted if isinstance(frame[name], pd.DataFrame)]
+    doubled = list(dict.fromkeys(n for n in wanted if isinstance(frame[n], pd.DataFrame)))
     if doubled:
         message = f"{verb}: the frame has {listing(doubled)} more than once"
         raise ColumnError(message)

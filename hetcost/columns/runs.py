@@ -34,7 +34,7 @@ RUN_COLUMNS: tuple[Column, ...] = (
     text("tool_version", "version of the load generator"),
     text("engine", "inference engine that was measured"),
     text("engine_version", "version of the engine"),
-    text("date", "start or end of the run as the tool states it, ISO 8601, zone unknown"),
+    text("date", "start or end of the run, ISO 8601; zone unknown unless it ends with Z"),
     text("model", "model, by its hub name", "Model"),
     text("weight_dtype", "number format of the weights"),
     text("gpu", "canonical name of the card", "GPU"),
@@ -43,7 +43,7 @@ RUN_COLUMNS: tuple[Column, ...] = (
     count("pipeline_parallel", "groups of layers on cards of their own", low=1),
     count("replicas", "independent copies of the server behind one address", low=1),
     text("dataset", "where the prompts come from"),
-    text("arrival", "arrival process: poisson, gamma, burst (all at once) or closed"),
+    text("arrival", "arrival process: poisson, gamma, constant, burst (all at once) or closed"),
     Column(
         "request_rate_per_s",
         "number",
@@ -60,8 +60,18 @@ RUN_COLUMNS: tuple[Column, ...] = (
     count("completed", "requests answered in full", "Completed requests"),
     count("failed", "requests that were not answered in full", "Failed requests"),
     number("duration_s", "s", "Duration", "first request sent to last answer received"),
-    count("total_in_tok", "input tokens of the completed requests", "Input tokens"),
-    count("total_out_tok", "output tokens of the completed requests", "Output tokens"),
+    count(
+        "total_in_tok",
+        "input tokens of the completed requests; of all where the tool counts those cut off, see "
+        "cut_off",
+        "Input tokens",
+    ),
+    count(
+        "total_out_tok",
+        "output tokens of the completed requests; of all where the tool counts those cut off, see "
+        "cut_off",
+        "Output tokens",
+    ),
     number("mean_in_tok", "tok", "Mean input length", "input tokens per completed request"),
     number("mean_out_tok", "tok", "Mean output length", "output tokens per completed request"),
     number("req_per_s", "1/s", "Achieved load", "completed requests per second of duration"),
@@ -82,7 +92,7 @@ RUN_COLUMNS: tuple[Column, ...] = (
     text("prefix_state", "prefix cache at the start of the run: cold, warm or unknown"),
     number("cached_frac", "1", "Cached share", "share of input tokens served from cache", high=1),
     count("repeat", "1 for the first run of a configuration and load, 2 for the second …", low=1),
-    text("phase", "warmup or measure"),
+    text("phase", "warmup where the file says so, measure only where the user does; else missing"),
     text("warnings", "what the reader noticed, parted by '; '"),
 )
 # What some tools say and others do not; a table has those that any of its runs says.
@@ -94,7 +104,11 @@ OPTIONAL_RUN_COLUMNS: tuple[Column, ...] = (
     number("reported_req_per_s", "1/s", "Reported load", "the tool's own figure"),
     number("reported_usd_per_mtok", "USD/Mtok", "Reported cost", "as it is stored with the run"),
     text("reported_usd_basis", "tokens that the reported cost counts: in, out or all"),
-    count("cut_off", "requests still under way when a run of fixed duration ended"),
+    count(
+        "cut_off",
+        "requests still under way when a run of fixed duration ended; their tokens are in the "
+        "totals, they are not in the means",
+    ),
     count("total_all_tok", "input and output tokens, where the tool does not tell them apart"),
     text(
         "token_count_source",

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from hetcost.columns import require
 from hetcost.findings import figures, load, prefix, series
-from hetcost.findings.check import Check, column
+from hetcost.findings.check import Check, column, plain
 
 __all__ = ["CHECKS", "Check", "diagnose", "noted"]
 
@@ -35,7 +34,8 @@ def diagnose(runs: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     ColumnError
-        `runs` is no DataFrame, or a column that a check reads holds no numbers.
+        `runs` is no DataFrame, has a column twice, or one that a check reads holds no numbers or
+        no texts.
 
     Examples
     --------
@@ -44,9 +44,10 @@ def diagnose(runs: pd.DataFrame) -> pd.DataFrame:
     >>> sorted(found["severity"].unique())
     ['note', 'warning']
     """
-    require(runs, [], "diagnose")
+    labels = pd.Series(map(str, runs.index)) if isinstance(runs, pd.DataFrame) else None
+    runs = plain(runs, "diagnose")
     names = column(runs, "run_id")
-    names = names.where(names.notna(), runs.index.astype("str"))
+    names = names.where(names.notna(), labels)
     rows = []
     for check in CHECKS:
         found = check.find(runs)
@@ -65,7 +66,8 @@ def noted(runs: pd.DataFrame) -> pd.DataFrame:
 
     ``prefix_state`` is filled in where it is not known.
     """
-    out = runs.assign(prefix_state=pd.Series(prefix.prefix_states(runs), runs.index, dtype="str"))
+    out = plain(runs, "noted")
+    out = out.assign(prefix_state=pd.Series(prefix.prefix_states(out), dtype="str"))
     said = list(column(out, "warnings").fillna(""))
     for check in CHECKS:
         if check.severity == "note":
@@ -75,5 +77,5 @@ def noted(runs: pd.DataFrame) -> pd.DataFrame:
             parts = said[row].split("; ") if said[row] else []
             if found[row] not in parts:
                 said[row] = "; ".join([*parts, found[row]])
-    written = pd.Series([text or None for text in said], index=out.index, dtype="str")
-    return out.assign(warnings=written)
+    written = pd.Series([text or None for text in said], dtype="str")
+    return out.assign(warnings=written).set_axis(runs.index)

@@ -8,8 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_object_dtype
 
-from hetcost.columns import numbers_or_missing
+from hetcost.columns import numbers_or_missing, require
+from hetcost.errors import ColumnError
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -28,6 +30,8 @@ SERIES = (
     "tensor_parallel",
     "pipeline_parallel",
     "replicas",
+    "data_parallel",
+    "expert_parallel",
     "dataset",
 )
 
@@ -48,11 +52,47 @@ class Check(NamedTuple):
 def texts(runs: pd.DataFrame, where: Any, template: str, **values: Any) -> Texts:
     """Write a text for the rows where something was found.
 
-    `values` are arrays, of one value per row, that the template names.
+    `values` are arrays, of one value per row, that the template names; where one is missing, it
+    is written as ``?``.
     """
     out = np.full(len(runs), "", dtype=object)
     for row in np.flatnonzero(where):
-        out[row] = template.format(**{name: value[row] for name, value in values.items()})
+        out[row] = template.format(**{name: _told(value[row]) for name, value in values.items()})
+    return out
+
+
+class _Unknown(str):
+    """A missing value, for whatever format it is asked in."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return "?"
+
+
+def _told(value: Any) -> Any:
+    return _Unknown() if pd.isna(value) else value
+
+
+def plain(runs: pd.DataFrame, verb: str) -> pd.DataFrame:
+    """Return runs with their rows numbered.
+
+    Raises
+    ------
+    ColumnError
+        It is no DataFrame of plain values, each column of one name and there once.
+    """
+    require(runs, [], verb)
+    if runs.columns.nlevels > 1:
+        message = f"{verb}: columns of one name each belong here, not of {runs.columns.nlevels}"
+        raise ColumnError(message)
+    require(runs, runs.columns, verb)
+    out = runs.reset_index(drop=True)
+    for name in out.columns[[is_object_dtype(kind) for kind in out.dtypes]]:
+        for row, value in enumerate(out[name]):
+            if isinstance(value, (list, dict, set)):
+                message = f"{verb}: column '{name}' holds no plain value: row {row}: {value!r}"
+                raise ColumnError(message)
     return out
 
 
@@ -61,18 +101,28 @@ def column(runs: pd.DataFrame, name: str) -> pd.Series:
     return runs[name] if name in runs else pd.Series(None, index=runs.index, dtype="object")
 
 
+def is_said(runs: pd.DataFrame, name: str, text: str) -> Mask:
+    """Say where a column of texts holds one; nowhere where the runs lack the column."""
+    return (column(runs, name).astype("object") == text).to_numpy(dtype=bool)
+
+
 def series_of(runs: pd.DataFrame, *further: str) -> NDArray[np.int64]:
-    """Return the number of the series that each run belongs to: like lengths, too."""
+    """Return the number of the series that each run belongs to: like lengths, too.
+
+    Runs that name no model are of one series only where they stand in one file.
+    """
+    if not len(runs):
+        return np.zeros(0, dtype=np.int64)
     keys = [name for name in (*SERIES, *further) if name in runs]
     frame = runs[keys].assign(**{name: length_class(runs, name) for name in _LENGTHS})
-    if runs.empty:
-        return np.zeros(0, dtype=np.int64)
-    groups = frame.groupby([*keys, *_LENGTHS], dropna=False, sort=False)
+    file = column(runs, "source").astype("str").str.rpartition(":")[0]
+    frame["file"] = file.where(column(runs, "model").isna())
+    groups = frame.groupby([*keys, *_LENGTHS, "file"], dropna=False, sort=False)
     return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def length_class(runs: pd.DataFrame, name: str) -> Floats:
-    """Return the class of a mean length: lengths in one differ by less than a factor of two."""
+    """Return the class of a length or number: those in one differ by less than a factor of two."""
     with np.errstate(divide="ignore", invalid="ignore"):
         doublings = np.log2(numbers_or_missing(runs, name))
     return np.asarray(np.round(doublings))

@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 
 from hetcost import reference
-from hetcost.columns import LATENCIES, numbers_or_missing
-from hetcost.findings.check import Check, Texts, column, texts
+from hetcost.columns import LATENCIES, STATISTICS, numbers_or_missing
+from hetcost.findings.check import Check, Floats, Texts, column, is_said, texts
+from hetcost.units import MS_PER_S
 
 _APART = 0.05  # of a rate that the tool states and the one that is had from tokens and time
 _IDENTITY = 0.15  # of E2E and what TTFT and TPOT make of it
-_LITTLE = 1.5  # factor between requests in flight and the limit that the client kept
+_OVER, _FAR_UNDER = 1.5, 1 / 3  # requests in flight over the limit that the client kept
 _LEAST_W, _OVER_LIMIT = 5.0, 1.2  # plausible power of a board: W, and times its limit
+_SHORTCUTS = 20  # weights of 4 bits instead of 16, times tokens that a step may yield
 _PERCENTILE = re.compile(r"p(\d+(?:_\d+)?)_(ttft|tpot|itl|e2el)_ms")
 
 
@@ -51,21 +53,77 @@ def _identity(runs: pd.DataFrame) -> Texts:
 
 def _little(runs: pd.DataFrame) -> Texts:
     flight = numbers_or_missing(runs, "mean_concurrency")
-    limit = numbers_or_missing(runs, "max_concurrency")
-    closed = (column(runs, "arrival") == "closed").to_numpy(dtype=bool)
+    most, number = (numbers_or_missing(runs, n) for n in ("max_concurrency", "n_requests"))
+    limit = np.where(np.isnan(most), np.nan, np.fmin(most, number))
+    closed = is_said(runs, "arrival", "closed")
     with np.errstate(invalid="ignore"):
-        apart = closed & ((flight > limit * _LITTLE) | (flight < limit / _LITTLE))
+        apart = closed & ((flight > limit * _OVER) | (flight < limit * _FAR_UNDER))
     said = "{flight:.3g} requests were in flight on average, the client kept {limit:.0f}"
     return texts(runs, apart, said, flight=flight, limit=limit)
 
 
 def _ttft_over_e2e(runs: pd.DataFrame) -> Texts:
-    first, whole = (
-        numbers_or_missing(runs, "mean_ttft_ms"),
-        numbers_or_missing(runs, "mean_e2el_ms"),
+    out = np.full(len(runs), "", dtype=object)
+    for statistic in STATISTICS:
+        first = numbers_or_missing(runs, f"{statistic}_ttft_ms")
+        whole = numbers_or_missing(runs, f"{statistic}_e2el_ms")
+        name = statistic if statistic == "mean" else statistic.upper()
+        said = f"{name} TTFT {{first:.6g}} ms is above {name} E2E {{whole:.6g}} ms"
+        told = texts(runs, first > whole * (1 + 1e-9), said, first=first, whole=whole)
+        out = np.where(out == "", told, out)
+    return out
+
+
+def _counts(runs: pd.DataFrame) -> Texts:
+    number, completed, failed = (
+        numbers_or_missing(runs, name) for name in ("n_requests", "completed", "failed")
     )
-    said = "mean TTFT {first:.6g} ms is above mean E2E {whole:.6g} ms"
-    return texts(runs, first > whole * (1 + 1e-9), said, first=first, whole=whole)
+    cut_off = np.nan_to_num(numbers_or_missing(runs, "cut_off"))
+    told = completed + failed + cut_off
+    said = "{number:.0f} requests sent, but {told:.0f} completed, failed or cut off"
+    out = texts(runs, np.abs(told - number) > 0, said, number=number, told=told)
+    more = texts(
+        runs,
+        completed > number,
+        "{completed:.0f} requests completed of {number:.0f} sent",
+        completed=completed,
+        number=number,
+    )
+    good, rate = numbers_or_missing(runs, "goodput_per_s"), numbers_or_missing(runs, "req_per_s")
+    said = "a goodput of {good:.6g}/s is more than all {rate:.6g} requests/s"
+    above = texts(runs, good > rate * (1 + _APART), said, good=good, rate=rate)
+    return np.where(out == "", np.where(more == "", above, more), out)
+
+
+def _units(runs: pd.DataFrame) -> Texts:
+    """Compare latencies with the run's length, and with the time that reading the weights takes."""
+    whole, each = numbers_or_missing(runs, "mean_e2el_ms"), numbers_or_missing(runs, "mean_tpot_ms")
+    duration = numbers_or_missing(runs, "duration_s") * MS_PER_S
+    said = "mean E2E of {whole:.6g} ms is longer than the run, {duration:.6g} ms"
+    out = texts(runs, whole > duration * (1 + _APART), said, whole=whole, duration=duration)
+    least = _weights_ms(runs) / _SHORTCUTS
+    said = "mean TPOT of {each:.4g} ms: to read the weights alone takes {weights:.4g} ms"
+    values = {"each": each, "weights": least * _SHORTCUTS}
+    return np.where(out == "", texts(runs, each < least, said, **values), out)
+
+
+def _weights_ms(runs: pd.DataFrame) -> Floats:
+    """Return how long the cards take to read the weights that a token needs."""
+    out, n_gpus = np.full(len(runs), np.nan), numbers_or_missing(runs, "n_gpus")
+    pairs = pd.DataFrame({name: column(runs, name).to_numpy() for name in ("model", "gpu")})
+    for model, card in pairs.dropna().drop_duplicates().itertuples(index=False):
+        rows = ((pairs["model"] == model) & (pairs["gpu"] == card)).to_numpy(dtype=bool)
+        facts = [
+            *(reference.model_fact(model, n) for n in ("weight_gb", "active_params_b", "params_b")),
+            reference.gpu_fact(card, "bandwidth_gb_per_s"),
+        ]
+        weights, active, parameters, bandwidth = (_value(fact) for fact in facts)
+        out[rows] = MS_PER_S * weights * active / parameters / (bandwidth * n_gpus[rows])
+    return out
+
+
+def _value(fact: pd.Series | None) -> float:
+    return float("nan") if fact is None else float(fact["value"])
 
 
 def _percentile_order(runs: pd.DataFrame) -> Texts:
@@ -94,8 +152,11 @@ def _gpu_identity(runs: pd.DataFrame) -> Texts:
         for name in ("n_gpus", "tensor_parallel", "pipeline_parallel", "replicas")
     )
     made = tensor * pipeline * replicas + np.nan_to_num(numbers_or_missing(runs, "prefill_gpus"))
+    # Copies of the attention have cards of their own, or share those of tensor parallelism.
+    copied = made * np.nan_to_num(numbers_or_missing(runs, "data_parallel"), nan=1.0)
+    apart = (np.abs(n_gpus - made) > 0) & (np.abs(n_gpus - copied) > 0)
     said = "{n_gpus:.0f} cards, but tensor · pipeline · replicas (and prefill) makes {made:.0f}"
-    return texts(runs, np.abs(n_gpus - made) > 0, said, n_gpus=n_gpus, made=made)
+    return texts(runs, apart, said, n_gpus=n_gpus, made=made)
 
 
 def _power(runs: pd.DataFrame) -> Texts:
@@ -110,8 +171,7 @@ def _power(runs: pd.DataFrame) -> Texts:
 
 
 def _limit_w(card: str) -> float:
-    fact = reference.gpu_fact(card, "tdp_w")
-    return float("nan") if fact is None else float(fact["value"])
+    return _value(reference.gpu_fact(card, "tdp_w"))
 
 
 CHECKS = (
@@ -133,7 +193,8 @@ CHECKS = (
         "e2e_identity",
         "warning",
         _identity,
-        "a latency, or the number of tokens, is not what its name says",
+        "a latency or a number of tokens is not what its name says, or lengths vary so widely "
+        "that TPOT, a mean over requests, is not the mean time of a token",
         "check units and token counts; trust E2E and TTFT before TPOT",
     ),
     Check(
@@ -149,6 +210,21 @@ CHECKS = (
         _ttft_over_e2e,
         "a first token cannot come after the last one",
         "leave these latencies out",
+    ),
+    Check(
+        "request_counts",
+        "error",
+        _counts,
+        "throughput, failures and cost per request rest on these counts",
+        "find out which count is right, and correct the file",
+    ),
+    Check(
+        "latency_units",
+        "error",
+        _units,
+        "no request outlasts its run and no token comes faster than weights are read: "
+        "the unit is not ms",
+        "check the unit of each latency, and correct the file",
     ),
     Check(
         "percentile_order",

@@ -15,9 +15,11 @@ from hetcost.findings.check import Check, Floats, Mask, Texts, column, series_of
 from hetcost.findings.load import merged
 from hetcost.units import BYTES_PER_GB, BYTES_PER_GIB
 
-FLAT = 1.3  # P99 over P50 of ITL: no prefill delays anybody
+_FLAT = 1.3  # P99 over P50 of ITL: no prefill delays anybody
 _STEEP = 2.0  # some does
 _SHOWS = 0.01  # share of gaps that prefills must lie in, for the 99th percentile to show them
+_NONE, _MOST = 0.01, 0.5  # share of input tokens that the engine says came from its cache
+_ZONE = r"(?:Z|[+-]\d\d:\d\d)$"
 _HARDWARE = ("model", "weight_dtype", "gpu", "n_gpus", "replicas", "engine", "engine_version")
 
 
@@ -27,29 +29,71 @@ def prefix_states(runs: pd.DataFrame) -> Texts:
     *Warm*: an earlier run of the series sent the same prompts, the key-value cache holds all their
     tokens, and no prefill shows in the tail of ITL at a load where it must. *Cold*: the first of
     its series, or the cache cannot hold them, or prefill shows. Where stream chunks were merged
-    anywhere in the series, its tails are the host's and tell nothing.
+    anywhere in the series, its tails are the host's and tell nothing. The share of cached tokens,
+    where the engine tells it, goes before the tail. Which run was first is known of a series of
+    dated runs only; a run by itself may have had others before it. An engine whose default is no
+    prefix caching is not called warm.
     """
     stated = column(runs, "prefix_state").to_numpy(dtype=object, na_value="unknown")
     tail = _tail(runs)
     shows = _load_shows(runs)
-    flat, steep = shows & (tail < FLAT), shows & (tail > _STEEP)
+    flat, steep = shows & (tail < _FLAT), shows & (tail > _STEEP)
     host = pd.Series(merged(runs)).groupby(series_of(runs)).transform("any").to_numpy(dtype=bool)
     least, most = _room_tok(runs)
     needed = numbers_or_missing(runs, "total_in_tok") + numbers_or_missing(runs, "total_out_tok")
-    first = _first(runs)
+    first, later = _ranks(runs)
+    cached = numbers_or_missing(runs, "cached_frac")
     cold = (first & ~flat) | (~first & ((most < needed) | (steep & ~host)))
-    warm = ~first & (least >= needed) & flat & ~host
+    warm = later & (least >= needed) & flat & ~host
+    warm = np.where(np.isnan(cached), warm, later & (cached >= _MOST)) & ~_off(runs)
+    cold = np.where(np.isnan(cached), cold, cached <= _NONE)
     found = np.select([warm, cold], ["warm", "cold"], "unknown").astype(object)
     return np.where(np.isin(stated, ["cold", "warm"]), stated, found)
 
 
-def _first(runs: pd.DataFrame) -> Mask:
-    """Say which runs are the first to send their prompts to their server."""
-    prompts = series_of(runs, "n_requests", "total_in_tok", "prompt_seed")
-    dates = column(runs, "date").to_numpy(dtype=object, na_value="")
-    order = pd.DataFrame({"prompts": prompts, "date": dates})
-    ranks = order.sort_values("date", kind="stable").groupby("prompts").cumcount()
-    return np.asarray(ranks.sort_index() == 0)
+def _ranks(runs: pd.DataFrame) -> tuple[Mask, Mask]:
+    """Say which runs of a series were the first to send their prompts, and which came later.
+
+    The same seed with other numbers of requests sends some of the same prompts: such runs are
+    neither. Nor are those whose dates are missing, alike, or some with a zone and some without.
+    """
+    written = column(runs, "date").astype("str")
+    series = series_of(runs)
+    frame = pd.DataFrame(
+        {
+            "date": pd.to_datetime(written, errors="coerce", utc=True, format="ISO8601").to_numpy(),
+            "zoned": written.str.contains(_ZONE).to_numpy(),
+        }
+    )
+    of_series = frame.groupby(series)
+    known = of_series["date"].transform(lambda dates: len(dates) > 1 and dates.notna().all())
+    known = known.astype(bool) & (of_series["zoned"].transform("nunique") == 1)
+    seeds, prompts = (
+        frame["date"] == frame["date"].groupby(key).transform("min")
+        for key in (
+            series_of(runs, "prompt_seed"),
+            series_of(runs, "n_requests", "total_in_tok", "prompt_seed"),
+        )
+    )
+    single = seeds.groupby(series_of(runs, "prompt_seed")).transform("sum") == 1
+    return (known & seeds & single).to_numpy(), (known & ~prompts).to_numpy()
+
+
+def _off(runs: pd.DataFrame) -> Mask:
+    """Say where the engine's default, on any device, is not to cache prefixes."""
+    keys = [name for name in ("engine", "engine_version") if name in runs]
+    if not len(runs) or len(keys) != len(("engine", "engine_version")):
+        return np.zeros(len(runs), dtype=bool)
+    groups = runs.groupby(keys, dropna=False, sort=False)
+    off = [_caches_nothing(*_tuple(key)) for key, _ in groups]
+    return np.array(off, dtype=bool)[groups.ngroup().to_numpy()]
+
+
+def _caches_nothing(engine: Any, version: Any) -> bool:
+    if pd.isna(engine) or pd.isna(version):
+        return False
+    default = reference.engine_facts(str(engine), str(version), "prefix_caching")["value"]
+    return len(default) > 0 and bool((default == "off").all())
 
 
 def _tail(runs: pd.DataFrame) -> Floats:
@@ -77,7 +121,7 @@ def _room_tok(runs: pd.DataFrame) -> tuple[Floats, Floats]:
     """
     logged = numbers_or_missing(runs, "kv_tokens")
     keys = [name for name in _HARDWARE if name in runs]
-    if runs.empty or not {"model", "gpu", "n_gpus", "engine"} <= set(keys):
+    if not len(runs) or not {"model", "gpu", "n_gpus", "engine"} <= set(keys):
         return logged, logged
     groups = runs.groupby(keys, dropna=False, sort=False)
     rooms = [_estimated_tok(dict(zip(keys, _tuple(key), strict=True))) for key, _ in groups]
@@ -106,7 +150,7 @@ def _estimated_tok(of: dict[str, Any]) -> tuple[float, float]:
         return unknown
     if not _as_measured(of):
         return unknown
-    copies = 1 if pd.isna(of.get("replicas")) else float(of["replicas"])
+    copies = 1.0 if pd.isna(of.get("replicas")) else max(float(of["replicas"]), 1.0)
     shares = pd.to_numeric(share["value"])
     cards = memory["value"] * float(of["n_gpus"]) / copies
     least = shares.min() * cards * BYTES_PER_GB

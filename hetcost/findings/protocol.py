@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hetcost.columns import numbers, require
-from hetcost.findings.check import SERIES
-from hetcost.findings.load import saturated
+from hetcost.findings.check import SERIES, plain
+from hetcost.findings.load import client_limited, least_requests, saturated
 
 _NEAR = 1.25  # two loads this close have the knee between them
-REQUESTS = 300  # from which a P99 has an upper bound at 95 %
+_QUIET = 1 / 4  # of the knee: hardly anything waits
+REQUESTS = 100 * math.ceil(least_requests(0.99) / 100)
 _STEADY_S = 120  # of arrivals
 
 PROTOCOL = f"""\
@@ -48,7 +50,8 @@ def next_loads(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     One row per configuration: its columns, ``kept_up_per_s`` and ``fell_behind_per_s`` (highest
     load that the server kept up with, lowest that it did not; NaN where there is none),
-    ``next_per_s``, the ``n_requests`` to send, and ``why``.
+    ``next_per_s``, the ``n_requests`` to send, and ``why``. Runs of which that is not known, or
+    whose client limited the load, do not count.
 
     Raises
     ------
@@ -56,13 +59,16 @@ def next_loads(runs: pd.DataFrame) -> pd.DataFrame:
         A column is missing, or holds what is no number.
     """
     require(runs, ["request_rate_per_s", "req_per_s"], "next_loads")
+    runs = plain(runs, "next_loads")
     keys = [name for name in SERIES if name in runs and runs[name].notna().any()]
     frame = runs[keys].assign(
         offered=numbers(runs, "request_rate_per_s"),
         achieved=numbers(runs, "req_per_s"),
         behind=saturated(runs),
     )
-    frame = frame[np.isfinite(frame["offered"]) & np.isfinite(frame["achieved"])]
+    known = frame["behind"].notna() & ~client_limited(runs) & (frame["offered"] > 0)
+    frame = frame[known & np.isfinite(frame["offered"]) & np.isfinite(frame["achieved"])]
+    frame = frame.astype({"behind": "bool"})
     groups = frame.groupby(keys, dropna=False) if keys else [((), frame)]
     rows = [
         {**dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True)), **_next(part)}
@@ -85,9 +91,11 @@ def _next(runs: pd.DataFrame) -> dict[str, Any]:
         why = "the server fell behind at every load: half of what it achieved is a quiet one"
     elif above / below > _NEAR:
         load, why = math.sqrt(below * above), "the knee lies between these two"
+    elif runs["offered"].min() > below * _QUIET:
+        load, why = below * _QUIET, "the knee is known: a quiet load shows what nothing waits for"
     else:
-        load, why = below / 4, "the knee is known: a quiet load shows what nothing waits for"
-    count = max(REQUESTS, math.ceil(load * _STEADY_S))
+        load, why = below, "the knee and a quiet load are known: a repeat shows the noise"
+    count = max(REQUESTS, math.ceil(min(load * _STEADY_S, sys.float_info.max)))
     return {
         "kept_up_per_s": below,
         "fell_behind_per_s": above,

@@ -9,38 +9,39 @@ from hetcost.columns import numbers_or_missing
 from hetcost.findings.check import Check, Texts, column, series_of, texts
 
 _FALLS = 0.9  # latency over that at a lower load
+_LOADS = {"request_rate_per_s": "{:g}/s", "max_concurrency": "{:g} in flight"}
 _COLD_START = 2.0  # P99 TTFT of a first run over that of its repeats
 _MEASURED = ("duration_s", "completed", "total_in_tok", "total_out_tok", "mean_ttft_ms")
 
 
 def _falling(runs: pd.DataFrame) -> Texts:
+    """Compare runs of one kind of load: rates with rates, closed loads with closed ones."""
     out = np.full(len(runs), "", dtype=object)
-    rate = numbers_or_missing(runs, "request_rate_per_s")
-    order = pd.DataFrame({"series": series_of(runs), "rate": rate})
-    for name in ("p50_ttft_ms", "mean_tpot_ms"):
-        frame = order.assign(value=numbers_or_missing(runs, name)).dropna()
-        frame = frame.sort_values(["series", "rate"], kind="stable")
-        loads = frame.groupby(["series", "rate"], as_index=False)["value"].median()
-        lower = loads.groupby("series").shift()
-        loads["lower"], loads["before"] = lower["rate"], lower["value"]
-        joined = order.merge(loads, on=["series", "rate"], how="left")
-        with np.errstate(invalid="ignore"):
-            falls = (joined["value"] < _FALLS * joined["before"]).to_numpy(dtype=bool)
-        told = texts(
-            runs,
-            falls,
-            f"{name} falls from {{before:.5g}} to {{value:.5g}} as load rises from {{lower:g}} "
-            "to {rate:g}/s",
-            **{key: joined[key].to_numpy() for key in ("before", "value", "lower", "rate")},
-        )
-        out = np.where(out == "", told, out)
+    rate, flight = (numbers_or_missing(runs, name) for name in _LOADS)
+    series, open_loop = series_of(runs), np.isfinite(rate)
+    kinds = {name: np.where(open_loop, rate, np.nan) for name in _LOADS}
+    kinds["max_concurrency"] = np.where(open_loop, np.nan, flight)
+    for kind, load in kinds.items():
+        order = pd.DataFrame({"series": series, "load": load})
+        for name in ("p50_ttft_ms", "mean_tpot_ms"):
+            frame = order.assign(value=numbers_or_missing(runs, name)).dropna()
+            loads = frame.groupby(["series", "load"], as_index=False)["value"].median()
+            lower = loads.groupby("series").shift()
+            loads["lower"], loads["before"] = lower["load"], lower["value"]
+            joined = order.merge(loads, on=["series", "load"], how="left")
+            with np.errstate(invalid="ignore"):
+                falls = (joined["value"] < _FALLS * joined["before"]).to_numpy(dtype=bool)
+            said = f"{name} falls from {{before:.5g}} to {{value:.5g}} as load rises from "
+            said += f"{{lower:g}} to {_LOADS[kind].replace('{', '{load')}"
+            values = {key: joined[key].to_numpy() for key in ("before", "value", "lower", "load")}
+            out = np.where(out == "", texts(runs, falls, said, **values), out)
     return out
 
 
 def _cold_start(runs: pd.DataFrame) -> Texts:
     first = numbers_or_missing(runs, "repeat") == 1
     value = numbers_or_missing(runs, "p99_ttft_ms")
-    load = series_of(runs, "request_rate_per_s", "max_concurrency", "n_requests")
+    load = series_of(runs, "request_rate_per_s", "max_concurrency")
     later = pd.Series(np.where(first, np.nan, value)).groupby(load).transform("median").to_numpy()
     with np.errstate(invalid="ignore"):
         cold = first & (value > _COLD_START * later)
@@ -64,6 +65,7 @@ def _mixed_dtypes(runs: pd.DataFrame) -> Texts:
     keys = [name for name in ("study", "model") if name in runs]
     formats = runs.groupby(keys, dropna=False)["weight_dtype"]
     mixed = (formats.transform("nunique") > 1).to_numpy(dtype=bool)
+    mixed = mixed & runs["weight_dtype"].notna().to_numpy()
     own = runs["weight_dtype"].to_numpy(dtype=object)
     return texts(runs, mixed, "weights in {own}, others of this model are not", own=own)
 

@@ -3,7 +3,7 @@
 =================================  =========================  ====================================
 field                              column                     note
 =================================  =========================  ====================================
-start_time                         date                       local time, no zone
+start_time                         date                       UTC if its zone is stated
 aiperf_version                     tool_version
 model_names, model, models         model                      of ``input_config``; where it is one
 backend                            engine                     only of GenAI-Perf against Triton
@@ -47,7 +47,8 @@ from typing import Any
 from hetcost.errors import ReadError
 from hetcost.readers.aiperf_gpus import boards
 from hetcost.readers.aiperf_load import load, settings
-from hetcost.readers.fields import inner, number, text
+from hetcost.readers.fields import add_warning, date, inner, number, text
+from hetcost.readers.streamed import keep_measured
 from hetcost.units import MS_PER_S
 
 TOOL = "AIPerf or GenAI-Perf"
@@ -75,7 +76,6 @@ _LENGTHS = {
 }
 _PERCENTILE = re.compile(r"p[1-9]\d?(\.\d+)?")
 _PER_SECOND = re.compile(r".*(/|\bper )s(ec(ond)?)?")
-_NOT_STREAMED = 0.99  # TTFT ÷ E2E from which a first token is the whole answer
 
 
 def claims(record: Mapping[str, Any]) -> bool:
@@ -107,7 +107,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     out: dict[str, Any] = {
         "tool": tool,
         "tool_version": text(record, "aiperf_version"),
-        "date": text(record, "start_time"),
+        "date": date(record, "start_time"),
         **settings(record, retokenizes=tool == GENAI_PERF),
         **load(record, default="poisson" if ours else "constant"),
         **found.columns,
@@ -125,10 +125,10 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     for tag, metric in _LATENCIES.items():
         out |= _latencies(record, tag, metric)
     _name_gaps(out, pooled=_OLD_NAME in record)
-    warnings = [*found.warnings, *_drop_empty(out, completed, tok_out)]
+    add_warning(out, *found.warnings)
+    keep_measured(out)
     if record.get("was_cancelled") is True:
-        warnings.append("the run was cancelled")
-    out["warnings"] = "; ".join(warnings) or None
+        add_warning(out, "the run was cancelled")
     return [out]
 
 
@@ -183,30 +183,6 @@ def _name_gaps(out: dict[str, Any], *, pooled: bool) -> None:
         out["itl_kind"] = "pooled"
     elif "mean_tpot_ms" in out:
         out["itl_kind"] = "request_mean"
-
-
-def _drop_empty(out: dict[str, Any], completed: float, tok_out: float) -> list[str]:
-    """Take out latencies that describe nothing; say so where the file does not."""
-    several = not tok_out <= completed
-    first, whole, each, gap = (
-        out.get(f"mean_{metric}_ms", math.nan) for metric in ("ttft", "e2el", "tpot", "itl")
-    )
-    told: list[str] = []
-    dropped: tuple[str, ...] = ()
-    if completed == 0:
-        dropped = ("ttft", "tpot", "itl", "e2el")
-        out["goodput_per_s"] = math.nan
-    elif out.get("streaming") is False:
-        dropped = ("ttft", "tpot", "itl")
-    elif not several:
-        dropped = ("tpot", "itl")
-    elif first >= _NOT_STREAMED * whole and not (each > 0 or gap > 0):
-        dropped = ("ttft", "tpot", "itl")
-        out["streaming"] = False
-        told.append("TTFT is the whole latency: answers were not streamed")
-    for name in [name for name in out if name.endswith(tuple(f"_{m}_ms" for m in dropped))]:
-        del out[name]
-    return told
 
 
 def _failed(record: Mapping[str, Any]) -> float:

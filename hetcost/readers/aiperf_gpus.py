@@ -5,6 +5,7 @@ field                          column         note
 =============================  =============  ====================================================
 gpu_uuid                       n_gpus         boards by UUID: two endpoints may report the same one
 gpu_name                       gpu            where all boards have one name
+gpu_utilization, …                            0 all through: a board that took no part
 gpu_power_usage, …             gpu_power_w    mean of each board, summed
 energy_consumption, …          gpu_energy_j   counter's last − first reading, summed
 =============================  =============  ====================================================
@@ -13,6 +14,10 @@ AIPerf has ``telemetry_data.endpoints.URL.gpus.GPU.metrics``, GenAI-Perf ``telem
 metric, without names or UUIDs. A counter is given by its statistics, of which maximum − minimum is
 the energy, or in newer releases as the difference alone (``avg`` and nothing else). A counter that
 stood still or was reset measured nothing. If one board lacks a figure, the sum is missing.
+
+Telemetry sees every board of a machine. Those at 0 % all through are not of the run: they count
+neither among the cards nor in energy and power, and a warning names them with their watts. Card and
+number are inferred so, not stated: what the user says of them goes before.
 
 The counter and mean power × time need not agree; both are kept, and a difference is told.
 """
@@ -24,7 +29,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hetcost.errors import ReadError
-from hetcost.readers.fields import inner, number, text
+from hetcost.readers.fields import INFERRED, inner, number, text
 
 _POWER = ("gpu_power_usage", "nvidia_power_usage", "nvidia_gpu_power_usage", "amd_power")
 _ENERGY = ("energy_consumption", "nvidia_energy_consumption", "amd_energy_consumption")
@@ -65,25 +70,30 @@ def boards(record: Mapping[str, Any], duration: float) -> Boards:
         found.setdefault(board.uuid, board)
     if not found:
         return Boards({}, [])
-    names = {board.name for board in found.values()}
-    metrics = [board.metrics for board in found.values()]
-    energy = sum(map(_energy_j, metrics), 0.0)
-    power = sum(map(_power_w, metrics), 0.0)
+    idle = [board for board in found.values() if _did_nothing(board.metrics)]
+    used = [board for board in found.values() if board not in idle]
     warnings = []
+    if idle:
+        shown = ", ".join(map(_shown, idle))
+        warnings.append(f"{len(idle)} of {len(found)} boards did nothing and do not count: {shown}")
+    if not used:
+        return Boards({}, warnings)
+    names = {board.name for board in used}
+    energy = sum((_energy_j(board.metrics) for board in used), 0.0)
+    power = sum((_power_w(board.metrics) for board in used), 0.0)
     if len(names) > 1:
         warnings.append(f"boards of several kinds: {', '.join(sorted(map(str, names)))}")
-    if idle := sum(_stat(each, _USE, "max") == 0 for each in metrics):
-        warnings.append(f"{idle} of {len(found)} boards did nothing")
     if abs(energy - power * duration) > _APART * max(energy, power * duration):
         warnings.append(
             f"energy by the counter differs from mean power × time by more than {_APART:.0%}"
         )
     columns = {
         "gpu": names.pop() if len(names) == 1 else None,
-        "n_gpus": float(len(found)),
+        "n_gpus": len(used),
         "gpu_energy_j": energy,
         "gpu_power_w": power,
         "energy_method": None if math.isnan(energy) else "counter",
+        INFERRED: ("gpu", "n_gpus"),
     }
     return Boards(columns, warnings)
 
@@ -109,6 +119,16 @@ def _by_metric(record: Mapping[str, Any]) -> Iterator[_Board]:
                 gpus.setdefault(key, {})[tag] = {"unit": metric.get("unit"), **stats}
     for key, by_tag in gpus.items():
         yield _Board(key, None, by_tag)
+
+
+def _shown(board: _Board) -> str:
+    power = _power_w(board.metrics)
+    return f"{board.name or board.uuid} ({'?' if math.isnan(power) else f'{power:.4g}'} W)"
+
+
+def _did_nothing(metrics: Mapping[str, Any]) -> bool:
+    most = _stat(metrics, _USE, "max")
+    return (_stat(metrics, _USE, "avg") if math.isnan(most) else most) == 0
 
 
 def _power_w(metrics: Mapping[str, Any]) -> float:

@@ -11,12 +11,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hetcost.errors import ReadError
-from hetcost.readers.fields import inner, number, text
+from hetcost.readers.clients import engine
+from hetcost.readers.fields import flag, inner, number, text
 
 _ARRIVALS = ("poisson", "gamma", "constant")
 _CLOSED = ("concurrency", "concurrency_burst")
-_ENGINES = {"vllm": "vLLM", "tensorrtllm": "TensorRT-LLM"}
 
 
 def settings(record: Mapping[str, Any], *, retokenizes: bool) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def settings(record: Mapping[str, Any], *, retokenizes: bool) -> dict[str, Any]:
     config = inner(record, "input_config")
     endpoint, prompts = _object(config, "endpoint"), _object(config, "input")
     names = (config.get("model"), config.get("model_names"), endpoint.get("model_names"))
-    counted = _flag(endpoint, "use_server_token_count")
+    counted = flag(endpoint, "use_server_token_count")
     source = "server" if counted else "retokenized" if retokenizes or config else None
     return {
         "model": next(filter(None, map(_name, (*names, config.get("models")))), None),
@@ -125,7 +124,7 @@ def _engine(config: Mapping[str, Any]) -> str | None:
     """Return the engine behind a Triton server; against others the option says nothing."""
     if text(config, "service_kind") != "triton":
         return None
-    return _ENGINES.get(text(config, "backend") or "")
+    return engine(text(config, "backend"))
 
 
 def _object(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -145,14 +144,4 @@ def _first_number(*places: tuple[Mapping[str, Any], str]) -> float:
 
 
 def _first_flag(*places: tuple[Mapping[str, Any], str]) -> bool | None:
-    return next((flag for flag in (_flag(*place) for place in places) if flag is not None), None)
-
-
-def _flag(record: Mapping[str, Any], key: str) -> bool | None:
-    value = record.get(key)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    message = f"{key}: {value!r} is neither true nor false"
-    raise ReadError(message)
+    return next((said for said in (flag(*place) for place in places) if said is not None), None)

@@ -4,8 +4,8 @@
 field                           column                note
 ==============================  ====================  =============================================
 metadata.benchmark_phase                              ``warmup`` does not count
-metadata.request_start_ns       date, duration_s      epoch, ns; the first one; date in UTC
-metadata.request_end_ns         duration_s            epoch, ns; the last one
+metadata.request_start_ns       date, duration_s      ns since 1970; the first one; date as UTC
+metadata.request_end_ns         duration_s            ns since 1970; the last one
 metadata.was_cancelled, error   failed                a request without latency failed too
 input_sequence_length           total_in_tok          of the completed requests
 output_sequence_length          total_out_tok         of the completed requests
@@ -24,7 +24,6 @@ Of each request only numbers are kept, so that the file may be far larger than m
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from array import array
 from collections.abc import Mapping
@@ -33,11 +32,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcost.columns import STATISTICS
 from hetcost.errors import ReadError
 from hetcost.readers.aiperf import AIPERF, milliseconds
-from hetcost.readers.fields import inner, number, text
-from hetcost.readers.pooled import Pooled
+from hetcost.readers.fields import LAST_S, add_warning, date_utc, inner, number, text
+from hetcost.readers.pooled import Pooled, statistics_ms
+from hetcost.readers.streamed import keep_measured
+from hetcost.units import NS_PER_S
 
 TOOL = "AIPerf requests"
 
@@ -47,11 +47,7 @@ _ONE_EACH = {
     "request_latency": "e2el",
 }
 _GAPS = "inter_chunk_latency"
-_PERCENTILES = [float(name[1:]) for name in STATISTICS if name != "mean"]
-_COLUMNS = [name for name in STATISTICS if name != "mean"]
-_NS_PER_S = 10**9
 _LONGEST_MS = 1e12  # thirty years
-_LAST_NS = 253_402_300_799 * _NS_PER_S  # the end of the year 9999
 
 
 class _Request(NamedTuple):
@@ -123,39 +119,28 @@ class Requests:
         if not sent:
             message = "no request of the profiling phase could be read"
             raise ReadError(message)
-        date = dt.datetime.fromtimestamp(self._start // _NS_PER_S, dt.UTC)
         out: dict[str, Any] = {
             "tool": AIPERF,
-            "date": date.isoformat(),
+            "date": date_utc(self._start / NS_PER_S, "request_start_ns"),
             "n_requests": sent,
             "completed": self._completed,
             "failed": self._failed,
-            "duration_s": (self._end - self._start) / _NS_PER_S,
+            "duration_s": (self._end - self._start) / NS_PER_S,
             "total_in_tok": self._tok_in,
             "total_out_tok": self._tok_out,
             "streaming": True if self._values["ttft"] else None,
-            "warnings": None,
         }
         if self._gaps:
             out["itl_kind"] = "pooled"
         elif self._values["tpot"]:
             out["itl_kind"] = "request_mean"
-        out |= _statistics("itl", self._gaps)
+        out |= statistics_ms("itl", self._gaps)
         for metric, values in self._values.items():
-            pooled = Pooled()
-            pooled.extend(np.array(values))
-            out |= _statistics(metric, pooled)
+            out |= statistics_ms(metric, np.array(values))
+        keep_measured(out)
         if self._unread:
-            out["warnings"] = f"{self._unread} requests of the file could not be read"
+            add_warning(out, f"{self._unread} requests of the file could not be read")
         return out
-
-
-def _statistics(metric: str, values: Pooled) -> dict[str, float]:
-    if not values:
-        return {}
-    named = zip(_COLUMNS, values.percentiles(_PERCENTILES), strict=True)
-    found = {f"{name}_{metric}_ms": value for name, value in named}
-    return {f"mean_{metric}_ms": values.mean()} | found
 
 
 def _read(record: Mapping[str, Any]) -> _Request | None:
@@ -185,7 +170,7 @@ def _read(record: Mapping[str, Any]) -> _Request | None:
 def _stamp(metadata: Mapping[str, Any], key: str) -> float:
     """Read a time of the epoch; whole numbers stay whole, for floats are not exact there."""
     value = number(metadata, key)
-    if not 0 <= value <= _LAST_NS:
+    if not 0 <= value <= LAST_S * NS_PER_S:
         message = f"{key}: {metadata.get(key)!r} is no time in ns"
         raise ReadError(message)
     stated = metadata[key]

@@ -24,8 +24,8 @@ Namespace(model=, num_prompts=, seed=, …)   model, prompt_seed …   the last 
 
 vLLM prints its arguments for each block; SGLang may print them once for several. Where a text has
 one block only, it may also hold the client's command (``--num-prompts`` …) and the compose file of
-the servers: ``--tensor-parallel-size``, ``--pipeline-parallel-size`` and the containers ``vllm_0``,
-``vllm_1`` … give the cards.
+the servers: ``--tensor-parallel-size``, ``--pipeline-parallel-size``, ``--data-parallel-size`` and
+the containers ``vllm_0``, ``vllm_1`` … give the cards.
 
 A block without its closing rule is cut short: it is read up to its last whole line, with a warning.
 """
@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 from hetcost.errors import ReadError
 from hetcost.readers import console_context, sglang, vllm
-from hetcost.readers.fields import number, text
+from hetcost.readers.fields import add_warning, number, text
 from hetcost.readers.records import Found
 
 TOOL = "console text of vllm bench serve and sglang bench_serving"
@@ -78,6 +78,7 @@ _FROM_CONTEXT = (
     "ramp_up_end_rps",
     "tp",
     "pp",
+    "dp",
     "replicas",
     "gpu_name",
     "gpu_count",
@@ -190,8 +191,7 @@ def _row(block: _Block, context: Mapping[str, Any]) -> dict[str, Any]:
     row["prompt_seed"] = number(context, "seed")
     row["dataset"] = row.get("dataset") or text(context, "dataset_name")
     if not block.is_whole:
-        notes = filter(None, (row.get("warnings"), "the table of results is cut short"))
-        row["warnings"] = "; ".join(notes)
+        add_warning(row, "the table of results is cut short")
     return row
 
 

@@ -32,6 +32,7 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)[= ]+(?!-)[\"']?([^\s\"'$`{}\\]+)")
 _SERVERS = {
     "tp": re.compile(r"--tensor-parallel-size[= ]+([0-9]{1,4})\b"),
     "pp": re.compile(r"--pipeline-parallel-size[= ]+([0-9]{1,4})\b"),
+    "dp": re.compile(r"--data-parallel-size[= ]+([0-9]{1,4})\b"),
     "vllm_version": re.compile(r"image: *vllm/vllm-openai:v?([0-9][\w.]*)"),
     "gpu_name": re.compile(r"^gpu_name: *(\S.*?) *$", re.MULTILINE),
     "gpu_count": re.compile(r"^gpu_count: *([0-9]+) *$", re.MULTILINE),

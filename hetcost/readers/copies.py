@@ -8,7 +8,8 @@ from typing import Any
 # These write each run as JSON, as CSV, some request by request as well, side by side.
 _IN_SEVERAL_FORMS = ("AIPerf", "GenAI-Perf", "guidellm")
 _FORMS = (".json", ".csv", ".jsonl")  # the fullest first
-_SAME = 0.01  # of the duration, which each form takes a little differently
+_SAME = 0.01  # each form rounds, and takes the duration a little differently
+_ALIKE = ("duration_s", "total_in_tok", "mean_ttft_ms", "mean_e2el_ms")
 
 
 def twins(rows: list[dict[str, Any]], places: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -25,10 +26,27 @@ def twins(rows: list[dict[str, Any]], places: Iterable[int]) -> Iterator[tuple[i
             counts = (row["tool"], row.get("completed"), row.get("total_out_tok"))
             forms.setdefault((folder, *counts), []).append(place)
     for members in forms.values():
-        kept, *others = sorted(members, key=lambda place: _form(rows[place]))
-        for place in others:
-            if _form(rows[place]) != _form(rows[kept]) and _as_long(rows[place], rows[kept]):
-                yield place, kept
+        yield from _in_other_forms(rows, sorted(members, key=lambda place: _form(rows[place])))
+
+
+def _in_other_forms(rows: list[dict[str, Any]], members: list[int]) -> Iterator[tuple[int, int]]:
+    """Pair rows with fuller forms of them; a run has one row of each form."""
+    kept: dict[int, set[int]] = {}
+    for place in members:
+        form = _form(rows[place])
+        twin = next(
+            (
+                each
+                for each, seen in kept.items()
+                if form not in seen and _alike(rows[place], rows[each])
+            ),
+            None,
+        )
+        if twin is None:
+            kept[place] = {form}
+        else:
+            kept[twin].add(form)
+            yield place, twin
 
 
 def _form(row: dict[str, Any]) -> int:
@@ -36,6 +54,10 @@ def _form(row: dict[str, Any]) -> int:
     return next((rank for rank, end in enumerate(_FORMS) if name.endswith(end)), len(_FORMS))
 
 
-def _as_long(row: dict[str, Any], other: dict[str, Any]) -> bool:
-    one, two = (float(each.get("duration_s") or 0) for each in (row, other))
-    return abs(one - two) <= _SAME * max(one, two)
+def _alike(row: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Say whether two rows agree in all that both of them say."""
+    for name in _ALIKE:
+        one, two = (float(each.get(name) or 0) for each in (row, other))
+        if one > 0 and two > 0 and abs(one - two) > _SAME * max(one, two):
+            return False
+    return True

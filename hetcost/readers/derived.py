@@ -38,16 +38,23 @@ def impossible(frame: pd.DataFrame) -> list[tuple[int, str]]:
 
 
 def derive(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add rates, mean lengths and mean concurrency; say in `warnings` why some are missing."""
+    """Add rates, mean lengths and mean concurrency; say in `warnings` why some are missing.
+
+    What was stated stands where it cannot be worked out. Mean lengths and concurrency that were
+    stated also stand where requests failed or were cut off: totals may hold tokens of these.
+    """
     tok_in, tok_out = (runs[name].astype("float64") for name in ("total_in_tok", "total_out_tok"))
     answered = ~(runs["completed"] == 0).fillna(False).astype(bool)
     completed = runs["completed"].astype("float64").where(answered)
     duration = runs["duration_s"].where(runs["duration_s"] > _SHORTEST_S)
     tok_in, tok_out = (tokens.where(answered) for tokens in (tok_in, tok_out))
-    # What a table states stands where it cannot be worked out.
     stated = runs[list(_WORKED_OUT)].where(answered)
+    of_answered = stated.where(_unfinished(runs))
     req_per_s = (completed / duration).fillna(stated["req_per_s"])
-    mean_out = (tok_out / completed).fillna(stated["mean_out_tok"])
+    mean_in, mean_out = (
+        of_answered[name].fillna(tokens / completed).fillna(stated[name])
+        for name, tokens in (("mean_in_tok", tok_in), ("mean_out_tok", tok_out))
+    )
     e2el_ms = runs["mean_e2el_ms"].fillna(
         runs["mean_ttft_ms"] + (mean_out - 1) * runs["mean_tpot_ms"].where(mean_out > 1, 0.0)
     )
@@ -55,12 +62,14 @@ def derive(runs: pd.DataFrame) -> pd.DataFrame:
     if "total_all_tok" in runs:
         tok_all = tok_all.fillna(runs["total_all_tok"].astype("float64"))
     out = runs.assign(
-        mean_in_tok=(tok_in / completed).fillna(stated["mean_in_tok"]),
+        mean_in_tok=mean_in,
         mean_out_tok=mean_out,
         req_per_s=req_per_s,
         out_tok_per_s=(tok_out / duration).fillna(stated["out_tok_per_s"]),
         all_tok_per_s=(tok_all / duration).fillna(stated["all_tok_per_s"]),
-        mean_concurrency=(req_per_s * e2el_ms / MS_PER_S).fillna(stated["mean_concurrency"]),
+        mean_concurrency=of_answered["mean_concurrency"]
+        .fillna(req_per_s * e2el_ms / MS_PER_S)
+        .fillna(stated["mean_concurrency"]),
     )
     told: list[tuple[pd.Series, str]] = [
         (runs["completed"] == 0, "no completed requests"),
@@ -70,6 +79,11 @@ def derive(runs: pd.DataFrame) -> pd.DataFrame:
     ]
     out["warnings"] = _joined(out["warnings"], told)
     return out
+
+
+def _unfinished(runs: pd.DataFrame) -> pd.Series:
+    counts = [runs[name] for name in ("failed", "cut_off") if name in runs]
+    return pd.concat(counts, axis=1).gt(0).fillna(value=False).any(axis=1)
 
 
 def _joined(warnings: pd.Series, told: list[tuple[pd.Series, str]]) -> pd.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Mapping
@@ -9,7 +10,11 @@ from typing import Any
 
 from hetcost.errors import ReadError
 
+INFERRED = "_inferred"  # of a row: names of columns that the file does not state as such
+LAST_S = dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC).timestamp()  # of the epoch
+
 _ABSENT = ("", "none", "null", "n/a")
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _NUMBER = re.compile(
     r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.IGNORECASE
 )
@@ -67,6 +72,71 @@ def text(record: Mapping[str, Any], key: str) -> str | None:
         return str(value)
     message = f"{key}: {type(value).__name__} where a text belongs"
     raise ReadError(message)
+
+
+def flag(record: Mapping[str, Any], key: str) -> bool | None:
+    """Read what is true or false; None where it is absent or null.
+
+    Raises
+    ------
+    ReadError
+        The field holds something else.
+    """
+    written = (text(record, key) or "").casefold()
+    if written in _ABSENT:
+        return None
+    if written not in _FLAGS:
+        message = f"{key}: {record[key]!r} is neither true nor false"
+        raise ReadError(message)
+    return _FLAGS[written]
+
+
+def date(record: Mapping[str, Any], key: str) -> str | None:
+    """Read a date: in UTC and with ``Z`` where its offset is stated, else as it is written.
+
+    Raises
+    ------
+    ReadError
+        The field holds a list or an object.
+    """
+    written = text(record, key)
+    try:
+        when = dt.datetime.fromisoformat(written or "")
+        return _in_utc(when) if when.tzinfo else written
+    except (ValueError, OverflowError):  # not ISO 8601, or before the year 1 in UTC
+        return written
+
+
+def date_utc(epoch_s: float, key: str) -> str | None:
+    """Write seconds since 1970 as a date in UTC; None where they are missing.
+
+    Parameters
+    ----------
+    epoch_s : The time. [s]
+    key : The field that it was read from.
+
+    Raises
+    ------
+    ReadError
+        It is not between the years 1970 and 9999.
+    """
+    if math.isnan(epoch_s):
+        return None
+    if not 0 <= epoch_s <= LAST_S:
+        message = f"{key}: {epoch_s:g} is no time since 1970 in seconds"
+        raise ReadError(message)
+    return _in_utc(dt.datetime.fromtimestamp(int(epoch_s), dt.UTC))
+
+
+def _in_utc(when: dt.datetime) -> str:
+    bare = when.astimezone(dt.UTC).replace(tzinfo=None)
+    return f"{bare.isoformat(timespec='seconds')}Z"
+
+
+def add_warning(row: dict[str, Any], *told: str) -> None:
+    """Add to the warnings of a row; blank ones are none."""
+    if warnings := [each for each in (row.get("warnings"), *told) if each]:
+        row["warnings"] = "; ".join(warnings)
 
 
 def inner(record: Mapping[str, Any], *path: str) -> Mapping[str, Any]:

@@ -8,12 +8,14 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from hetcost.errors import ReadError
+
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 STDIN = "-"
 SUFFIXES = (".json", ".jsonl", ".csv", ".txt", ".log", ".parquet", ".gz", ".zip")
 _RESULT_FILE = f"result file ({', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]})"
-_NO_RESULT = f"not a {_RESULT_FILE}"
+NO_RESULT = f"not a {_RESULT_FILE}"
 
 
 class Candidate(NamedTuple):
@@ -27,11 +29,31 @@ class Candidate(NamedTuple):
 def candidates(paths: Paths) -> Iterator[Candidate]:
     """Yield the files behind paths, folders (to the bottom) and patterns.
 
-    In a folder what is hidden is left out; links to folders are not followed, which is told.
+    In a folder what is hidden is left out; links to folders are not followed, which is told. Files
+    that would bear one name are told apart by the folders that they do not share.
+
+    Raises
+    ------
+    ReadError
+        What was asked for is no path.
     """
-    asked = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    found = list(_asked(paths))
+    called: dict[str, list[str]] = {}
+    for candidate in found:
+        called.setdefault(candidate.name, []).append(os.path.abspath(candidate.path))  # noqa: PTH100
+    shared = {name: os.path.commonpath(same) for name, same in called.items() if len(same) > 1}
+    for candidate in found:
+        if candidate.name in shared:
+            path = os.path.relpath(candidate.path, shared[candidate.name])
+            yield candidate._replace(name=_shown(path))
+        else:
+            yield candidate
+
+
+def _asked(paths: Paths) -> Iterator[Candidate]:
+    asked = _paths(paths)
     seen: set[tuple[int, int]] = set()
-    for entry in sorted(os.fspath(path) for path in asked):
+    for entry in sorted(asked):
         if entry == STDIN:
             yield Candidate("standard input", STDIN)
             continue
@@ -49,6 +71,16 @@ def candidates(paths: Paths) -> Iterator[Candidate]:
             elif (status.st_dev, status.st_ino) not in seen:
                 seen.add((status.st_dev, status.st_ino))
                 yield candidate
+
+
+def _paths(paths: Paths) -> list[str]:
+    asked = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    if isinstance(asked, Iterable) and not isinstance(asked, bytes):
+        asked = list(asked)
+        if all(isinstance(path, (str, os.PathLike)) for path in asked):
+            return [str(os.fspath(path)) for path in asked]
+    message = f"paths: {type(paths).__name__}, where a path or a list of paths belongs"
+    raise ReadError(message)
 
 
 def _expand(entry: str) -> Iterator[Candidate]:
@@ -91,7 +123,7 @@ def _below(folder: str, prefix: str) -> Iterator[Candidate]:
             yield Candidate(_shown(name), entry.path, "a link to a folder, not followed")
         else:
             fits = name.lower().endswith(SUFFIXES)
-            yield Candidate(_shown(name), entry.path, "" if fits else _NO_RESULT)
+            yield Candidate(_shown(name), entry.path, "" if fits else NO_RESULT)
 
 
 def _shown(name: str) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hetcost.columns import RUN_COLUMNS
+import numpy as np
+
+from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, out_of_bounds
 from hetcost.errors import AmbiguousNameError, ReadError, UnknownNameError, unknown_name
-from hetcost.readers.fields import number, text
+from hetcost.readers.fields import INFERRED, add_warning, flag, number, text
 from hetcost.reference import gpu_name
 from hetcost.yaml12 import read_yaml
 
@@ -25,7 +27,10 @@ DERIVED = (
     "mean_concurrency",
     "repeat",
     "warnings",
+    "cut_off",
 )
+_GIVEN = {column.name: column for column in (*RUN_COLUMNS, *OPTIONAL_RUN_COLUMNS)}
+_OF_BOARDS = ("gpu_energy_j", "gpu_power_w", "energy_method")
 
 
 class Given:
@@ -42,10 +47,10 @@ class Given:
     UnknownNameError
         A name is no run column.
     ReadError
-        The sidecar cannot be read.
+        The sidecar cannot be read, or a value is not of its column's kind or outside its bounds.
     """
 
-    def __init__(self, sidecar: str | os.PathLike[str] | None = None, **columns: Any) -> None:
+    def __init__(self, sidecar: str | os.PathLike[str] | None = None, /, **columns: Any) -> None:
         stated = {} if sidecar is None else _read_sidecar(sidecar)
         by_model = stated.pop(BY_MODEL, {})
         self._stated, self._columns = _known(stated), _known(columns)
@@ -64,6 +69,7 @@ class Given:
         model = row.get("model")
         self.unused_models.discard(model)
         given = {**self._stated, **self._by_model.get(model, {}), **self._columns}
+        self._weigh(row, row.pop(INFERRED, ()), given)
         self._name_gpu(row, given.get("gpu"))
         for name, value in given.items():
             said = row.get(name)
@@ -74,14 +80,37 @@ class Given:
                 raise ReadError(message)
         _share_out(row)
 
+    def _weigh(
+        self, row: dict[str, Any], inferred: tuple[str, ...], given: Mapping[str, Any]
+    ) -> None:
+        """Put what was given before what was inferred of the boards; energy of others is none."""
+        told = []
+        for name in inferred:
+            said, value = row.get(name), given.get(name)
+            if not _is_missing(said) and not _is_missing(value) and self._differ(name, said, value):
+                told.append(f"{name}: telemetry shows {said}, given was {value}")
+                row[name] = value
+        if told:
+            add_warning(row, *told, "energy and power are of other boards and left out")
+            for name in _OF_BOARDS:
+                row.pop(name, None)
+
+    def _differ(self, name: str, said: Any, value: Any) -> bool:
+        cards = self._named(said) if name == "gpu" else [said]
+        return bool(cards) and value not in cards
+
+    def _named(self, written: str) -> list[str]:
+        """Return the cards that a name may mean, looked up once."""
+        if written not in self._cards:
+            self._cards[written] = _cards(written)
+        return self._cards[written]
+
     def _name_gpu(self, row: dict[str, Any], given: str | None) -> None:
         """Turn the file's name of the card into the canonical one."""
         written: Any = row.get("gpu")
         if _is_missing(written):
             return
-        if written not in self._cards:
-            self._cards[written] = _cards(written)
-        cards = self._cards[written]
+        cards = self._named(written)
         if len(cards) == 1:
             row["gpu"] = cards[0]
         elif given is not None and (not cards or given in cards):
@@ -90,7 +119,7 @@ class Given:
             raise ReadError(str(AmbiguousNameError("gpu", written, cards)))
         else:
             unknown = f"GPU '{written}' is not in the table of GPUs"
-            row["warnings"] = "; ".join(filter(None, (row.get("warnings"), unknown)))
+            add_warning(row, unknown)
 
 
 def _cards(written: str) -> list[str]:
@@ -121,23 +150,39 @@ def _known(columns: Any) -> dict[str, Any]:
     if not isinstance(columns, Mapping):
         message = f"given: {columns!r} where run columns and their values belong"
         raise ReadError(message)
-    kinds = {column.name: column.kind for column in RUN_COLUMNS}
     known: dict[str, Any] = {}
     for name, value in columns.items():
-        if name not in kinds:
-            raise unknown_name("given", name, kinds)
-        if name in DERIVED:
+        if name not in _GIVEN:
+            raise unknown_name("given", name, _GIVEN)
+        if name in DERIVED or name.startswith("reported_"):
             message = f"given: {name} is worked out from the file and cannot be given"
             raise ReadError(message)
         if value is not None:
-            known[name] = (text if kinds[name] == "text" else number)(columns, name)
+            known[name] = _value(columns, name)
     if "gpu" in known:
         known["gpu"] = gpu_name(known["gpu"])
     return known
 
 
+def _value(columns: Mapping[str, Any], name: str) -> Any:
+    column = _GIVEN[name]
+    if column.kind in ("text", "flag"):
+        return (text if column.kind == "text" else flag)(columns, name)
+    value = number(columns, name)
+    wrong, why = out_of_bounds(column, np.array([value]))
+    if wrong.any():
+        message = f"given: {name}: {value:g} {why}"
+        raise ReadError(message)
+    return value
+
+
 def _share_out(row: dict[str, Any]) -> None:
-    """Work out tensor parallelism from n_gpus = tensor · pipeline · replicas, where it is open."""
+    """Work out tensor parallelism from n_gpus = tensor · pipeline · replicas, where it is open.
+
+    Data parallelism takes cards in one engine and shares them in another: there it stays open.
+    """
+    if row.get("data_parallel", 1) not in (None, 1):
+        return
     shape: list[Any] = [row.get(name) for name in ("n_gpus", "pipeline_parallel", "replicas")]
     if _is_missing(row.get("tensor_parallel")) and not any(map(_is_missing, shape)):
         n_gpus, pipeline, replicas = shape

@@ -16,6 +16,8 @@ args[.profile].random_seed    prompt_seed
                               completed, failed     successful, errored
 duration                      duration_s            s
 {prompt,output}_token_count   total_{in,out}_tok    ``total``: of all requests
+{prompt,output}_token_count   mean_{in,out}_tok     ``successful``
+request_concurrency           mean_concurrency      ``total``: of all requests
 time_to_first_token_ms        {stat}_ttft_ms        ms, ``successful``
 inter_token_latency_ms        {stat}_tpot_ms        ms, ``successful``
 request_latency               {stat}_e2el_ms        s, ``successful``
@@ -26,8 +28,9 @@ requests_per_second           reported_req_per_s    1/s, ``successful``
 ============================  ====================  ==============================================
 
 Throughput is that of all requests, those cut off by the end of the run included: tokens were made
-for them. Latencies are of the successful ones. Requests that were cut off count as sent, neither as
-completed nor as failed; a warning gives their number, and the tokens of all that did not complete.
+for them. Latencies and mean lengths are of the successful ones. Requests that were cut off count as
+sent, neither as completed nor as failed; a warning gives their number, and the tokens of all that
+did not complete.
 
 What the tool calls inter-token latency is (last token − first token) / (n − 1) of each request, our
 TPOT. In its mean and percentiles a request weighs by its n − 1 gaps, where in ours all weigh alike.
@@ -49,7 +52,8 @@ from typing import Any
 
 from hetcost.errors import ReadError, listing
 from hetcost.readers import guidellm_load
-from hetcost.readers.fields import inner, number, text
+from hetcost.readers.fields import add_warning, inner, number, text
+from hetcost.readers.streamed import keep_measured
 from hetcost.units import MS_PER_S
 
 TOOL = "guidellm"
@@ -128,6 +132,7 @@ def row(run: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
         "failed": number(totals, "errored"),
         "duration_s": number(run, "duration"),
         **_tokens(metrics, completed, notes),
+        "mean_concurrency": _measured(metrics, "request_concurrency", "total"),
         "reported_out_tok_per_s": _figure(metrics, "output_tokens_per_second", "total", "mean"),
         "reported_all_tok_per_s": _figure(metrics, "tokens_per_second", "total", "mean"),
         "reported_req_per_s": _figure(metrics, "requests_per_second", "successful", "mean"),
@@ -135,16 +140,16 @@ def row(run: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
     if completed != 0:
         out |= _latencies(metrics, notes)
         if "worker" not in run:
-            norm = _figure(metrics, "time_per_output_token_ms", "successful", "mean")
-            out["mean_norm_e2el_ms_per_tok"] = math.nan if norm == 0 else norm
+            norm = _measured(metrics, "time_per_output_token_ms", "successful")
+            out["mean_norm_e2el_ms_per_tok"] = norm
     out["cut_off"] = cut_off = number(totals, "incomplete")
     if cut_off > 0:
         sent = out["n_requests"]
         notes.insert(0, f"{cut_off:g} of {sent:g} requests were cut off by the end of the run")
     if any(number(run, f"{edge}_duration") > _NO_WINDOW_S for edge in ("warmup", "cooldown")):
         notes.append("requests across the edges of the measuring window are counted in full")
-    if notes:
-        out["warnings"] = "; ".join(notes)
+    add_warning(out, *notes)
+    keep_measured(out)
     return out
 
 
@@ -175,8 +180,13 @@ def _figure(metrics: Mapping[str, Any], name: str, status: str, key: str) -> flo
     return number({where: inner(metrics, name, status).get(key)}, where)
 
 
+def _measured(metrics: Mapping[str, Any], name: str, status: str) -> float:
+    """Return a mean; missing where it is 0."""
+    return _figure(metrics, name, status, "mean") or math.nan
+
+
 def _tokens(metrics: Mapping[str, Any], completed: float, notes: list[str]) -> dict[str, float]:
-    """Return the tokens of all requests; note those of requests that did not complete."""
+    """Return tokens of all requests, means of the answered; note those that did not complete."""
     found, others = {}, []
     for name, way in (("prompt_token_count", "in"), ("output_token_count", "out")):
         of_all, answered = (
@@ -184,6 +194,7 @@ def _tokens(metrics: Mapping[str, Any], completed: float, notes: list[str]) -> d
             for status in ("total", "successful")
         )
         found[f"total_{way}_tok"] = math.nan if of_all == 0 and completed > 0 else of_all
+        found[f"mean_{way}_tok"] = _measured(metrics, name, "successful")
         if of_all > answered:
             word = "input" if way == "in" else "output"
             others.append(f"{of_all - answered:.0f} of {of_all:.0f} {word} tokens")

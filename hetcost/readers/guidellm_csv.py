@@ -10,7 +10,8 @@ column                                            what is taken
 ``Request Counts, Successful`` …                  requests
 ``Request Latency, Successful Sec, Mean`` …       latencies, s or ms: mean, median, percentiles
 ``Token Metrics, Successful Input Tokens, Mean``  tokens: mean times requests, of each status
-``Token Throughput, …``, ``Server Throughput …``  the tool's own rates
+``Token Throughput, …``, ``Server Throughput …``  the tool's own rates; requests in flight, where
+                                                  all were answered: there is no figure of all
 ``Run Info, Profile``; ``Benchmark, Strategy``    load: what the profile says of this run's strategy
 ``Run Info, Backend``; ``Runtime Info, …``        model; version and arguments (from 0.5 on)
 ================================================  =================================================
@@ -49,6 +50,7 @@ _METRICS = {
     "time_per_output_token_ms": ("Time per Output Token", "ms"),
     "inter_token_latency_ms": ("Inter Token Latency", "ms"),
     "requests_per_second": ("Server Throughput", "Requests/Sec"),
+    "request_concurrency": ("Server Throughput", "Concurrency"),
     "prompt_token_count": ("Token Metrics", "Input Tokens"),
     "output_token_count": ("Token Metrics", "Output Tokens"),
     "total_token_count": ("Token Metrics", "Total Tokens"),
@@ -56,6 +58,7 @@ _METRICS = {
     "tokens_per_second": ("Token Throughput", "Total Tokens/Sec"),
 }
 _TOKENS = ("prompt_token_count", "output_token_count", "total_token_count")
+_OF_ALL = ("output_tokens_per_second", "tokens_per_second", "request_concurrency")
 _STATUSES = ("successful", "incomplete", "errored")
 _IN_CELL = ("min", "p001", "p01", "p05", "p10", "p25", "p75", "p90", "p95", "p99", "max")
 _HEADERS = 3
@@ -121,7 +124,7 @@ def _row(names: list[tuple[str, ...]], values: list[str]) -> dict[str, Any]:
     if counts["successful"] > 0 and any(metrics["request_latency"].values()):
         metrics["request_streaming_iterations_count"].setdefault("successful", {"mean": 0.0})
     if counts["successful"] == counts["total"]:
-        for name in ("output_tokens_per_second", "tokens_per_second"):
+        for name in _OF_ALL:
             metrics[name]["total"] = metrics[name].get("successful")
     report = {
         "metadata": _object(cells, "Runtime Info", "Metadata"),

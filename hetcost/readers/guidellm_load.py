@@ -17,18 +17,15 @@ burst of one second's requests. From 0.4 on the limit of requests in flight is a
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from hetcost.errors import ReadError
-from hetcost.readers.fields import inner, number, text
+from hetcost.readers.clients import engine
+from hetcost.readers.fields import date, date_utc, inner, number, text
 
-_ENGINES = {"vllm_python": "vLLM"}
-_LOCAL_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})")
-_LAST_TIME = 253402300800  # s since 1970 at the end of the year 9999
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:?\d{2})?")
 
 
 def subject(run: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +42,7 @@ def subject(run: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:
         A field is not of its kind.
     """
     return {
-        "engine": _ENGINES.get(text(args, "backend") or ""),
+        "engine": engine(text(args, "backend")),
         "date": _date(run),
         "model": _model(run),
         "dataset": _dataset(run, args),
@@ -81,15 +78,10 @@ def load(run: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
 
 def _date(run: Mapping[str, Any]) -> str | None:
     written = run.get("start_time")
-    if isinstance(written, str) and (match := _LOCAL_TIME.fullmatch(written.strip())):
-        return f"{match[1]}T{match[2]}"
+    if isinstance(written, str) and _TIME.fullmatch(written.strip()):
+        return (date(run, "start_time") or "").replace(" ", "T")
     seconds = number(run, "start_time")
-    if seconds >= _LAST_TIME:
-        message = f"start_time: {seconds:g} is no time"
-        raise ReadError(message)
-    if not seconds > 0:
-        return None
-    return dt.datetime.fromtimestamp(int(seconds), dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return None if seconds <= 0 else date_utc(seconds, "start_time")
 
 
 def _model(run: Mapping[str, Any]) -> str | None:

@@ -4,7 +4,7 @@
 field                          column                  note
 =============================  ======================  ==========================================
 build_number, build_commit     engine_version          also the version of the tool
-test_time                      date                    as written, UTC
+test_time                      date                    UTC
 model_filename                 model                   last part, without ``.gguf`` and directory
 model_type                     weight_dtype            its last word or two; model if no file name
 type_k, type_v                 kv_dtype                ``k/v`` where they differ
@@ -36,7 +36,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hetcost.errors import ReadError
-from hetcost.readers.fields import number, text
+from hetcost.readers.fields import add_warning, date, number, text
 from hetcost.units import MS_PER_S, NS_PER_S
 
 TOOL = "llama-bench"
@@ -72,7 +72,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         "tool_version": build,
         "engine": "llama.cpp",
         "engine_version": build,
-        "date": text(record, "test_time"),
+        "date": date(record, "test_time"),
         "model": _model(record),
         "weight_dtype": _weight_dtype(record),
         "kv_dtype": _kv_dtype(record),
@@ -98,8 +98,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         row["mean_ttft_ms"] = n_prompt / speed * MS_PER_S
         told.append(_ESTIMATED)
     row |= _hardware(record, told)
-    if told:
-        row["warnings"] = "; ".join(told)
+    add_warning(row, *told)
     return [row]
 
 

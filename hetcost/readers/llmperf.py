@@ -6,7 +6,7 @@ The summary, flat keys, times in seconds:
 field                                          column                     note
 =============================================  =========================  =======================
 version                                        tool_version               of the schema
-timestamp                                      date                       epoch s, written as UTC
+timestamp                                      date                       s since 1970, as UTC
 model                                          model
 num_concurrent_requests                        max_concurrency            a closed loop, always
 results_num_requests_started                   n_requests
@@ -35,7 +35,6 @@ the requests. The list has neither duration nor model nor concurrency, and
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import re
 from collections.abc import Mapping
@@ -43,9 +42,10 @@ from typing import Any
 
 import numpy as np
 
-from hetcost.columns import STATISTICS
 from hetcost.errors import ReadError
-from hetcost.readers.fields import number, text
+from hetcost.readers.fields import add_warning, date_utc, number, text
+from hetcost.readers.pooled import statistics_ms
+from hetcost.readers.streamed import keep_measured
 from hetcost.units import MS_PER_S, SECONDS_PER_MINUTE
 
 TOOL = "llmperf"
@@ -61,7 +61,6 @@ _CLOSED: dict[str, Any] = {
     "request_rate_per_s": math.inf,
     "token_count_source": "retokenized",
 }
-_LATEST = dt.datetime(9999, 1, 1, tzinfo=dt.UTC).timestamp()
 _APART = 0.05  # of a request's own throughput and the one had from its tokens and time
 
 
@@ -85,7 +84,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     row = {
         **_CLOSED,
         "tool_version": text(record, "version"),
-        "date": _date(record),
+        "date": date_utc(number(record, "timestamp"), "timestamp"),
         "model": text(record, "model"),
         "max_concurrency": number(record, "num_concurrent_requests"),
         "n_requests": sent,
@@ -99,18 +98,8 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     }
     if completed > 0:
         row |= _latencies(record)
+        keep_measured(row)
     return [row]
-
-
-def _date(record: Mapping[str, Any]) -> str | None:
-    stamp = number(record, "timestamp")
-    if math.isnan(stamp):
-        return None
-    if not 0 <= stamp < _LATEST:
-        message = f"timestamp: {stamp:g} is no time since 1970 in seconds"
-        raise ReadError(message)
-    when = dt.datetime.fromtimestamp(stamp, dt.UTC).replace(tzinfo=None)
-    return f"{when.isoformat()}Z"
 
 
 def _total(record: Mapping[str, Any], kind: str, completed: float) -> float:
@@ -177,13 +166,15 @@ class Requests:
             apart = np.count_nonzero(np.abs(stated * e2el / tok_out - 1) > _APART)
             row |= {"total_in_tok": float(tok_in.sum()), "total_out_tok": float(tok_out.sum())}
             for short, values in (("ttft", ttft), ("tpot", tpot), ("e2el", e2el)):
-                row |= _statistics(short, values[~np.isnan(values)] * MS_PER_S)
+                row |= statistics_ms(short, values[~np.isnan(values)] * MS_PER_S)
             if (known := per_token[(tok_out > 0) & ~np.isnan(per_token)]).size:
                 row["mean_norm_e2el_ms_per_tok"] = float(known.mean()) * MS_PER_S
+        keep_measured(row)
         if apart:
-            row["warnings"] = (
+            add_warning(
+                row,
                 "request_output_throughput_token_per_s is not tokens / E2E in "
-                f"{apart} of {len(self._answers)} requests and is not used"
+                f"{apart} of {len(self._answers)} requests and is not used",
             )
         return row
 
@@ -218,13 +209,3 @@ def _whole(record: Mapping[str, Any], key: str) -> float:
         message = f"{key}: {value:g} is not a whole number"
         raise ReadError(message)
     return value
-
-
-def _statistics(short: str, values: np.ndarray[Any, Any]) -> dict[str, float]:
-    if not values.size:
-        return {}
-    found = {f"mean_{short}_ms": float(values.mean())}
-    ranks = [name for name in STATISTICS if name != "mean"]
-    for name, value in zip(ranks, np.percentile(values, [int(r[1:]) for r in ranks]), strict=True):
-        found[f"{name}_{short}_ms"] = float(value)
-    return found

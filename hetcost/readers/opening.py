@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import struct
 import sys
 import zipfile
 import zlib
@@ -15,7 +16,7 @@ from contextlib import closing
 from typing import IO, NamedTuple
 
 from hetcost.errors import ReadError
-from hetcost.readers.files import STDIN
+from hetcost.readers.files import NO_RESULT, STDIN, SUFFIXES
 
 WHOLE = 2**25  # bytes; a file of JSON Lines that is larger is read line by line
 LARGEST = 2**28  # bytes; anything else that is larger is refused, and so is a longer line
@@ -28,18 +29,32 @@ _BOMS = {
 }
 _LINES = ".jsonl"
 _PARQUET = b"PAR1"
-
+_PACKED = (".zip", ".gz")
+_OF_SYSTEMS = "__MACOSX"
+_DAMAGES = (
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    NotImplementedError,  # a way of packing that Python does not know
+    struct.error,
+)
 
 Stream = IO[bytes] | gzip.GzipFile
 
 
 class Opened(NamedTuple):
-    """A text by its name: all of it, or its lines where it is too large; or a Parquet table."""
+    """A text by its name: all of it, or its lines where it is too large; or a Parquet table.
+
+    Of a member of an archive that cannot be read, ``trouble`` says why.
+    """
 
     name: str
-    text: str | None
+    text: str | None = None
     lines: Iterator[str | None] | None = None
     data: bytes | None = None
+    trouble: str = ""
 
 
 def opened(name: str, path: str) -> Iterator[Opened]:
@@ -48,7 +63,8 @@ def opened(name: str, path: str) -> Iterator[Opened]:
     Raises
     ------
     ReadError
-        It is no text, too large, damaged, or changed while it was read.
+        It is no text, too large, damaged, or changed while it was read. What is wrong with a
+        large file of JSON Lines shows while its lines are read.
     OSError
         It cannot be read.
     """
@@ -56,7 +72,7 @@ def opened(name: str, path: str) -> Iterator[Opened]:
         yield _text(name, sys.stdin.buffer, LARGEST)
         return
     lower = name.lower()
-    packed = lower.endswith((".zip", ".gz"))
+    packed = lower.endswith(_PACKED)
     with open(path, "rb", -1 if packed else 0) as file:  # noqa: PTH123  once a file
         before = os.fstat(file.fileno())
         try:
@@ -68,15 +84,8 @@ def opened(name: str, path: str) -> Iterator[Opened]:
                     yield _text(name[:-3], stream, most, shown=name)
             else:
                 yield _text(name, file, before.st_size + LARGEST, size=before.st_size)
-        except (
-            EOFError,
-            zlib.error,
-            lzma.LZMAError,
-            zipfile.BadZipFile,
-            gzip.BadGzipFile,
-        ) as error:
-            message = f"a damaged archive: {error}"
-            raise ReadError(message) from None
+        except (*_DAMAGES, UnicodeDecodeError) as error:
+            raise _damaged(error) from None
         after = os.fstat(file.fileno())
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         message = "it changed while it was read"
@@ -90,15 +99,31 @@ def _members(name: str, file: IO[bytes]) -> Iterator[Opened]:
             message = f"an archive of {len(members)} members"
             raise ReadError(message)
         for member in members:
-            shown = f"{name}/{member.filename}"
-            if member.is_dir():
+            parts = member.filename.split("/")
+            if member.is_dir() or _OF_SYSTEMS in parts or parts[-1].startswith("."):
                 continue
-            if member.flag_bits & 1:
-                message = f"{member.filename} is encrypted"
-                raise ReadError(message)
-            most = member.compress_size * _EXPANSION + WHOLE
-            with closing(archive.open(member)) as stream:
-                yield _text(shown, stream, most)
+            shown = f"{name}/{member.filename}"
+            if trouble := _trouble(member):
+                yield Opened(shown, trouble=trouble)
+                continue
+            try:
+                with closing(archive.open(member)) as stream:
+                    yield _text(shown, stream, member.compress_size * _EXPANSION + WHOLE)
+            except (ReadError, *_DAMAGES) as error:
+                yield Opened(shown, trouble=str(error or type(error).__name__))
+
+
+def _trouble(member: zipfile.ZipInfo) -> str:
+    lower = member.filename.lower()
+    if member.flag_bits & 1:
+        return "it is encrypted"
+    if lower.endswith(_PACKED):
+        return "an archive inside an archive: unpack it"
+    return "" if lower.endswith(SUFFIXES) else NO_RESULT
+
+
+def _damaged(error: Exception) -> ReadError:
+    return ReadError(f"a damaged archive: {error or type(error).__name__}")
 
 
 def _text(name: str, stream: Stream, most: int, shown: str = "", size: int = LARGEST) -> Opened:
@@ -132,6 +157,8 @@ def _lines(text: io.TextIOWrapper) -> Iterator[str | None]:
     except UnicodeDecodeError:
         message = "not Unicode text"
         raise ReadError(message) from None
+    except _DAMAGES as error:
+        raise _damaged(error) from None
 
 
 class _Joined(io.RawIOBase):

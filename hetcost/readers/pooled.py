@@ -1,4 +1,4 @@
-"""Gaps between tokens of all the requests of a run, kept in little room, and their percentiles.
+"""Statistics of latencies; gaps of all the requests of a run are kept in little room.
 
 Clocks tick in nanoseconds, so most gaps are whole ones below 4.3 s and fit in four bytes. Longer
 gaps are kept beside them; if any is no whole nanosecond, all are kept as they are.
@@ -13,8 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_NS_PER_MS = 1e6
+from hetcost.columns import STATISTICS
+from hetcost.units import MS_PER_S, NS_PER_S
+
+_NS_PER_MS = NS_PER_S / MS_PER_S
 _LONG_NS = 2.0**32
+_RANKS = {name: float(name[1:]) for name in STATISTICS if name != "mean"}
 _WHOLE = 1e-3  # ns; what is closer to a whole nanosecond is one
 
 
@@ -72,3 +76,22 @@ class Pooled:
 
     def _short(self) -> NDArray[np.unsignedinteger]:
         return np.asarray(self._short_ns)
+
+
+def statistics_ms(metric: str, values: Pooled | NDArray[np.float64]) -> dict[str, float]:
+    """Return mean and percentiles of latencies as run columns; nothing of no values.
+
+    Parameters
+    ----------
+    metric : The latency: ttft, tpot, itl or e2el.
+    values : Its values, pooled or as an array. [ms]
+    """
+    if not len(values):
+        return {}
+    ranks = list(_RANKS.values())
+    if isinstance(values, Pooled):
+        at = values.percentiles(ranks)
+    else:
+        at = np.percentile(values, ranks).tolist()
+    found = {"mean": values.mean()} | dict(zip(_RANKS, at, strict=True))
+    return {f"{name}_{metric}_ms": float(value) for name, value in found.items()}

@@ -17,10 +17,11 @@ import pandas as pd
 from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, conform
 from hetcost.errors import DataWarning, ReadError, listing
 from hetcost.findings import noted
-from hetcost.findings.check import SERIES, length_class
+from hetcost.findings.check import length_class, series_of
 from hetcost.readers import Row, rows_of_text, rows_of_values
 from hetcost.readers.copies import twins
 from hetcost.readers.derived import derive, impossible
+from hetcost.readers.fields import add_warning
 from hetcost.readers.files import Candidate, Paths, candidates
 from hetcost.readers.given import Given
 from hetcost.readers.opening import Opened, opened
@@ -28,18 +29,13 @@ from hetcost.readers.parquet import rows_of_parquet
 from hetcost.readers.records import Found, json_lines
 from hetcost.readers.tables import checked
 
-_SAME_LOAD = (
-    *SERIES,
-    "tool",
-    "kv_dtype",
-    "request_rate_per_s",
-    "burstiness",
-    "max_concurrency",
-    "n_requests",
-    "prompt_seed",
-)
+_LOAD = ("tool", "kv_dtype", "request_rate_per_s", "burstiness", "max_concurrency", "n_requests")
+_IDENTITY = {each.name for each in RUN_COLUMNS} - {"warnings", "tool_version", "prefix_state"}
 _ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
+_KNOWN = {each.name for each in (*RUN_COLUMNS, *OPTIONAL_RUN_COLUMNS)}
 _MOST_TOLD = 100  # refusals of one file that are listed one by one
+_MOST_OTHERS = 200  # columns beside the known ones
+_LONGEST = 2000  # characters of a reason
 
 
 @dataclass(frozen=True)
@@ -63,6 +59,11 @@ class _Finds:
     rows: list[dict[str, Any]]
     places: list[tuple[str, int | None]]
     refused: list[tuple[str, int | None, str]]
+    others: set[str]  # columns that no dictionary has: further percentiles
+
+    def undo(self, before: int) -> None:
+        """Forget rows of a file that turns out to be no whole one: they do not stand."""
+        del self.rows[before:], self.places[before:]
 
 
 def scan_runs(
@@ -83,7 +84,7 @@ def scan_runs(
     columns : Of tables of one's own, their column names and ours: ``{"tps": "out_tok_per_s"}``.
     progress : Called with the number of files read, and of all, after each.
     **given : Run columns that the files do not say: ``gpu="RTX 4090", n_gpus=2``. A run whose
-        file says otherwise is refused.
+        file says otherwise is refused; what telemetry shows of the boards gives way.
 
     Returns
     -------
@@ -96,17 +97,20 @@ def scan_runs(
         A given name is no run column.
     """
     known, columns = Given(sidecar, **given), checked(columns)
-    finds = _Finds([], [], [])
+    finds = _Finds([], [], [], set())
     found = list(candidates(paths))
     for done, candidate in enumerate(found, start=1):
         _read(candidate, known, columns, finds)
         if progress is not None:
             progress(done, len(found))
     if known.unused_models:
-        message = f"sidecar: no run is of the models {listing(sorted(known.unused_models))}"
+        message = (
+            f"sidecar: no run is of the models {listing(sorted(map(str, known.unused_models)))}"
+        )
         warnings.warn(message, DataWarning, stacklevel=2)
     runs = _settle(finds)
-    refused = pd.DataFrame(finds.refused, columns=["file", "line", "reason"])
+    told = [(file, line, _printable(reason)) for file, line, reason in finds.refused]
+    refused = pd.DataFrame(told, columns=["file", "line", "reason"])
     refused = refused.astype({"file": "str", "line": "Int64", "reason": "str"})
     return Scan(runs, refused.sort_values(["file", "line"], ignore_index=True))
 
@@ -127,14 +131,20 @@ def _read(
     before = len(finds.rows)
     try:
         for source in opened(candidate.name, candidate.path):
-            _take(source, given, columns, finds)
+            begun = len(finds.rows)
+            try:
+                _take(source, given, columns, finds)
+            except (ReadError, OSError) as error:
+                finds.undo(begun)
+                finds.refused.append((source.name, None, str(error)))
     except (ReadError, OSError) as error:
-        # What was read of a file that turns out to be no whole one does not stand.
-        del finds.rows[before:], finds.places[before:]
+        finds.undo(before)
         finds.refused.append((candidate.name, None, str(error)))
 
 
 def _take(source: Opened, given: Given, columns: Mapping[str, str] | None, finds: _Finds) -> None:
+    if source.trouble:
+        raise ReadError(source.trouble)
     before, number = len(finds.rows), 0
     refused: list[tuple[str, int | None, str]] = []
     for found in _found(source, columns):
@@ -146,6 +156,7 @@ def _take(source: Opened, given: Given, columns: Mapping[str, str] | None, finds
                 refused.append((source.name, found.line, str(error)))
             continue
         row["source"] = f"{source.name}:{found.line}"
+        _leave_out_columns(row, finds.others)
         finds.rows.append(row)
         finds.places.append((source.name, found.line))
     if number > 1 and len(finds.rows) == before and len({reason for *_, reason in refused}) == 1:
@@ -176,10 +187,27 @@ def _completed(found: Found, given: Given) -> Row:
     return row
 
 
+def _leave_out_columns(row: Row, others: set[str]) -> None:
+    """Leave out, and tell, further percentiles once there are more kinds than anyone compares."""
+    further = [name for name in row if name not in _KNOWN and name not in others]
+    room = max(_MOST_OTHERS - len(others), 0)
+    others.update(further[:room])
+    for name in further[room:]:
+        del row[name]
+    if further[room:]:
+        add_warning(row, f"{listing(further[room:])} left out: too many columns")
+
+
+def _printable(reason: str) -> str:
+    """Return a reason as it can be printed and written, and no longer than can be read."""
+    safe = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in reason)
+    return safe if len(safe) <= _LONGEST else f"{safe[:_LONGEST]} …"
+
+
 @lru_cache(maxsize=256)
 def _hashed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what of a row is hashed: what was measured, not the tool's own figures of it."""
-    return tuple(name for name in sorted(names) if not name.startswith("reported_"))
+    """Return what of a row is hashed: what was measured, not what was thought of it."""
+    return tuple(sorted(_IDENTITY.intersection(names)))
 
 
 def _run_id(row: Mapping[str, Any]) -> str:
@@ -196,6 +224,11 @@ def _run_id(row: Mapping[str, Any]) -> str:
     return hashlib.sha256("\0".join(texts).encode() + packed).hexdigest()[:12]
 
 
+def _content(row: Mapping[str, Any]) -> str:
+    named = ("run_id", "source", "repeat", "study")
+    return _run_id({name: value for name, value in row.items() if name not in named})
+
+
 def _settle(finds: _Finds) -> pd.DataFrame:
     """Refuse impossible and doubled rows, derive what follows from the rest, sort."""
     frame = pd.DataFrame(finds.rows)
@@ -205,7 +238,10 @@ def _settle(finds: _Finds) -> pd.DataFrame:
             finds.refused.append((*finds.places[index], reason))
             keep[index] = False
     for index, twin in twins(finds.rows, np.flatnonzero(keep)):
-        reason = f"the same run as {finds.rows[twin]['source']}"
+        one, other = finds.rows[index], finds.rows[twin]
+        reason = f"the same run as {other['source']}"
+        if one["run_id"] == other["run_id"] and _content(one) != _content(other):
+            reason = f"its run_id is that of {other['source']}, whose figures are others"
         finds.refused.append((*finds.places[index], reason))
         keep[index] = False
     columns = [*RUN_COLUMNS, *(each for each in OPTIONAL_RUN_COLUMNS if each.name in frame)]
@@ -213,8 +249,6 @@ def _settle(finds: _Finds) -> pd.DataFrame:
     told = [each.name for each in OPTIONAL_RUN_COLUMNS if each.name in runs]
     runs = runs.drop(columns=[name for name in told if runs[name].isna().all()])
     runs = runs.sort_values(_ORDER, ignore_index=True, kind="stable")
-    lengths = {name: length_class(runs, name) for name in ("mean_in_tok", "mean_out_tok")}
-    load = [name for name in (*_SAME_LOAD, *lengths) if name in runs]
-    earlier = runs.assign(**lengths).groupby(load, dropna=False).cumcount()
-    runs["repeat"] = (earlier + 1).astype("Int64")
+    load = series_of(runs.assign(n_requests=length_class(runs, "n_requests")), *_LOAD)
+    runs["repeat"] = (runs.groupby(load).cumcount() + 1).astype("Int64")
     return noted(runs)

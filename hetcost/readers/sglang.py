@@ -29,7 +29,7 @@ the answers tokenized anew count where the two are more than 2 % apart, with a w
 rests on the other count, is missing then. Gaps are pooled over all requests (``itl_kind``).
 
 *Answers in one piece.* If TTFT is 0.99 of E2E or more and the gaps do not explain it, nothing was
-streamed: the first token came with the last. TTFT then is E2E, and TTFT, TPOT and ITL are missing.
+streamed: the first token came with the last (:mod:`hetcost.readers.streamed`).
 
 *Cards.* ``server_info`` is of one server: tensor · pipeline · data parallelism. Data parallelism
 makes replicas, unless it is of the attention alone (``enable_dp_attention``): there it shares the
@@ -44,18 +44,17 @@ from typing import Any
 
 from hetcost.columns import LATENCIES, STATISTICS
 from hetcost.errors import ReadError, listing
-from hetcost.readers.fields import inner, number, text
+from hetcost.readers.clients import arrival, engine
+from hetcost.readers.fields import add_warning, inner, number, text
+from hetcost.readers.streamed import keep_measured
 
 TOOL = "sglang bench_serving"
 
 _NEEDED = ("completed", "duration", "total_input_tokens", "total_output_tokens")
 _TELLING = ("median_e2e_latency_ms", "mean_e2e_latency_ms", "total_output_tokens_retokenized")
-_ENGINES = {"sglang": "SGLang", "vllm": "vLLM", "lmdeploy": "LMDeploy", "trt": "TensorRT-LLM"}
 _WRITTEN = {metric: metric for metric in LATENCIES} | {"e2el": "e2e_latency"}
 _TRACE = "trace"
 _APART = 0.02  # of two counts of the same tokens
-_ALL_OF_IT = 0.99  # share of E2E that TTFT has where answers come in one piece
-_EXPLAINED = 2.0  # times the decode time that the gaps may make of it
 
 
 def claims(record: Mapping[str, Any]) -> bool:
@@ -77,14 +76,13 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     if absent:
         message = f"an SGLang result without {listing(absent)}"
         raise ReadError(message)
-    backend = text(record, "backend") or ""
     rate, limit = _rate(record), number(record, "max_concurrency")
     out: dict[str, Any] = {
         "tool": TOOL,
-        "engine": _ENGINES.get(backend.lower().partition("-")[0]),
+        "engine": engine(text(record, "backend")),
         "dataset": text(record, "dataset_name"),
         "request_rate_per_s": rate,
-        "arrival": _arrival(rate, limit),
+        "arrival": arrival(rate, limit),
         "max_concurrency": limit,
         "completed": number(record, "completed"),
         "duration_s": number(record, "duration"),
@@ -100,26 +98,13 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     }
     if out["engine"] != "SGLang":
         out.pop("engine_version", None)
-    if not out["completed"] > 0:
-        out.update({key: math.nan for key in out if key.endswith("_ms")})
-    elif out["total_out_tok"] <= out["completed"]:
-        _drop(out, "tpot", "itl")
-    else:
-        _take_whole_answers(out)
+    keep_measured(out)
     _take_count(out, number(record, "total_output_tokens_retokenized"))
     return [out]
 
 
 def _rate(record: Mapping[str, Any]) -> float:
     return math.nan if record.get("request_rate") == _TRACE else number(record, "request_rate")
-
-
-def _arrival(rate: float, limit: float) -> str | None:
-    if math.isnan(rate):
-        return None
-    if math.isinf(rate):
-        return "closed" if limit > 0 else "burst"
-    return "poisson"
 
 
 def _cached_frac(report: Mapping[str, Any]) -> float:
@@ -137,27 +122,6 @@ def _latencies(record: Mapping[str, Any]) -> dict[str, float]:
     return out
 
 
-def _drop(out: dict[str, Any], *metrics: str) -> None:
-    for metric in metrics:
-        out.update({f"{statistic}_{metric}_ms": math.nan for statistic in STATISTICS})
-
-
-def _take_whole_answers(out: dict[str, Any]) -> None:
-    """Take TTFT for the E2E it is, where nothing was streamed."""
-    statistic = "p50" if math.isnan(out["mean_ttft_ms"] + out["mean_e2el_ms"]) else "mean"
-    ttft, itl, e2el = (out[f"{statistic}_{metric}_ms"] for metric in ("ttft", "itl", "e2el"))
-    gaps_ms = (out["total_out_tok"] / out["completed"] - 1) * itl
-    explained = itl > 0 and gaps_ms <= _EXPLAINED * (e2el - ttft)
-    if not (e2el > 0 and ttft >= _ALL_OF_IT * e2el) or explained:
-        return
-    for each in STATISTICS:
-        if math.isnan(out[f"{each}_e2el_ms"]):
-            out[f"{each}_e2el_ms"] = out[f"{each}_ttft_ms"]
-    _drop(out, "ttft", "tpot", "itl")
-    out["streaming"] = False
-    del out["itl_kind"]
-
-
 def _take_count(out: dict[str, Any], anew: float) -> None:
     """Take the output tokens counted anew, where they are not much the same as those stated."""
     stated = out["total_out_tok"]
@@ -165,25 +129,25 @@ def _take_count(out: dict[str, Any], anew: float) -> None:
         return
     streamed = _streamed(out)
     out["total_out_tok"], out["token_count_source"] = anew, "retokenized"
-    _drop(out, "tpot")
+    out.update({f"{statistic}_tpot_ms": math.nan for statistic in STATISTICS})
     if stated >= 0:
         hint = (
             ", though the gaps are rather of the former"
             if (abs(streamed - stated) < abs(streamed - anew))
             else ""
         )
-        out["warnings"] = (
+        add_warning(
+            out,
             f"{stated:.0f} output tokens are stated, but {anew:.0f} are in the answers tokenized "
-            f"anew; the latter count{hint}, and TPOT is missing"
+            f"anew; the latter count{hint}, and TPOT is missing",
         )
 
 
 def _streamed(out: Mapping[str, Any]) -> float:
     """Estimate output tokens from the decode time and the mean gap."""
-    itl: float = out["mean_itl_ms"]
-    decode: float = out["mean_e2el_ms"] - out["mean_ttft_ms"]
+    itl, e2el, ttft = (out.get(f"mean_{each}_ms", math.nan) for each in ("itl", "e2el", "ttft"))
     completed: float = out["completed"]
-    return completed * (decode / itl + 1) if itl > 0 else math.nan
+    return completed * ((e2el - ttft) / itl + 1) if itl > 0 else math.nan
 
 
 def _server(info: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from typing import Any
 
 from hetcost.columns import LATENCIES, OPTIONAL_RUN_COLUMNS, RUN_COLUMNS
 from hetcost.errors import DataWarning, ReadError, listing, nearest_first, unknown_name
-from hetcost.readers.fields import number, text
+from hetcost.readers.fields import add_warning, date, flag, number, text
 from hetcost.readers.records import Found
 
 TOOL = "table of runs"
@@ -45,7 +45,6 @@ _PERCENTILE = re.compile(rf"p\d{{1,2}}(_\d+)?_({'|'.join(LATENCIES)})_ms")
 _RUN_ID = re.compile(r"[0-9a-f]{12}")
 _SUBJECTS = {"model", "gpu"}
 _RATES = {"out_tok_per_s", "all_tok_per_s", "total_out_tok"}
-_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _NAMELESS = ("", "__index_level_0__")  # the index of a frame, as pandas writes it
 _SAME = 1e-6  # of a stated rate and the one that is worked out
 
@@ -204,15 +203,11 @@ def row_of(line: int, cells: Mapping[str, Any]) -> Found:
 
 def _value(cells: Mapping[str, Any], name: str) -> Any:
     kind = _KINDS.get(name, "number")
+    if name == "date":
+        return date(cells, name)
     if kind == "text":
         return text(cells, name)
-    if kind != "flag":
-        return number(cells, name)
-    written = (text(cells, name) or "").casefold()
-    if written and written not in _FLAGS:
-        message = f"{name}: {cells[name]!r} is neither true nor false"
-        raise ReadError(message)
-    return _FLAGS.get(written)
+    return flag(cells, name) if kind == "flag" else number(cells, name)
 
 
 def _weigh_rates(row: dict[str, Any]) -> None:
@@ -232,6 +227,5 @@ def _weigh_rates(row: dict[str, Any]) -> None:
     if lacking:
         verb = "are" if "tokens" in lacking else "is"
         told = f"throughput as stated, {' and '.join(lacking)} {verb} not known"
-        before = row.get("warnings", "")
-        if told not in before:
-            row["warnings"] = f"{before}; {told}" if before else told
+        if told not in row.get("warnings", ""):
+            add_warning(row, told)

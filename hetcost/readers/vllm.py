@@ -7,7 +7,7 @@ date                       date                  ``YYYYMMDD-HHMMSS``, no zone
 backend, endpoint_type     engine                only where it names an engine, not a protocol
 model_id                   model
 gpu_name, gpu_count        gpu, n_gpus           from ``--metadata``; text
-tp, pp, replicas …         tensor_parallel …     from ``--metadata`` or a sweep; text or number
+tp, pp, dp, ep, replicas   tensor_parallel …     from ``--metadata`` or a sweep; text or number
 engine, engine_version     the same              from ``--metadata``
 type                       phase                 from ``--metadata``: ``warmup``
 run_number                 phase, warnings       of a sweep: below 0 a warm-up, 0 a cold start
@@ -25,13 +25,14 @@ p99.9_{metric}_ms …        p99_9_{metric}_ms …   ms; any percentile below 10
 ttfts, itls, …             statistics lacking    s; see :mod:`hetcost.readers.vllm_details`
 =========================  ====================  ===========================================
 
-Throughput is tokens / duration; the tool's own figures are kept as ``reported_…``. A run without a
-completed request carries latencies of 0.0 in the file; they are missing here. So are TPOT and ITL
-of a run whose answers have one token each. Clients before 2025 counted output tokens by tokenizing
-the answers anew.
+Throughput is tokens / duration; the tool's own figures are kept as ``reported_…``. Latencies of 0.0
+were not measured and are missing, as are TTFT, TPOT and ITL of answers that were not streamed: see
+:mod:`hetcost.readers.streamed`. Clients before 2025 counted output tokens by tokenizing the answers
+anew.
 
 Where a file states tensor and pipeline parallelism and replicas but no cards, the cards are their
-product.
+product. Data parallelism takes cards of its own, as replicas do: it stands in their place. Where
+both are above 1 they may be two names of the same copies, and the cards are missing.
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ from typing import Any
 from hetcost.columns import LATENCIES, STATISTICS
 from hetcost.errors import ReadError, listing
 from hetcost.readers import vllm_details
-from hetcost.readers.fields import number, text
+from hetcost.readers.clients import arrival, engine
+from hetcost.readers.fields import add_warning, date, number, text
+from hetcost.readers.streamed import keep_measured
 
 TOOL = "vllm bench serve"
 
 _NEEDED = ("model_id", "completed", "duration", "total_input_tokens", "total_output_tokens")
 _TELLING = ("request_throughput", "total_token_throughput", "mean_ttft_ms", "median_ttft_ms")
-_ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "tensorrt-llm": "TensorRT-LLM"}
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})")
 _OTHER_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)_(ttft|tpot|itl|e2el)_ms")
 _LATENCY_KEYS = [f"{statistic}_{metric}_ms" for metric in LATENCIES for statistic in STATISTICS]
@@ -59,9 +61,16 @@ _SHAPE = {
     "tensor_parallel_size": "tensor_parallel",
     "pp": "pipeline_parallel",
     "pipeline_parallel_size": "pipeline_parallel",
+    "dp": "data_parallel",
+    "data_parallel": "data_parallel",
+    "data_parallel_size": "data_parallel",
+    "ep": "expert_parallel",
+    "expert_parallel": "expert_parallel",
+    "expert_parallel_size": "expert_parallel",
     "replicas": "replicas",
 }
-_CARDS = ("tensor_parallel", "pipeline_parallel", "replicas")
+_CARDS = ("tensor_parallel", "pipeline_parallel", "data_parallel", "replicas")
+_SAID = ("true", "false", "on", "off")
 _ENGINE = {"engine": "engine", "engine_version": "engine_version", "vllm_version": "engine_version"}
 _SETTINGS = {*_SHAPE, *_ENGINE, "run_number", "type"}
 _MEDIANS = {f"p50_{metric}_ms": f"median_{metric}_ms" for metric in LATENCIES}
@@ -89,7 +98,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     failed = number(record, "failed")
     out: dict[str, Any] = {
         "tool": TOOL,
-        "engine": _ENGINES.get(str(record.get("backend") or record.get("endpoint_type")).lower()),
+        "engine": engine(str(record.get("backend") or record.get("endpoint_type"))),
         "date": _date(record),
         "model": text(record, "model_id"),
         "gpu": text(record, "gpu_name"),
@@ -112,11 +121,10 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         out["token_count_source"] = "retokenized"
     if completed > 0 and record.get("ttfts") is not None:
         notes.append(vllm_details.fill(record, out, recount=retokenized))
-    _drop_undefined(out)
     if not record.keys().isdisjoint(_SETTINGS):
         _add_settings(record, out, notes)
-    if any(notes):
-        out["warnings"] = "; ".join(filter(None, notes))
+    add_warning(out, *notes)
+    keep_measured(out)
     return [out]
 
 
@@ -126,13 +134,13 @@ def _load(record: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     burstiness = number(record, "burstiness")
     if math.isnan(rate) and limit > 0:
         rate = math.inf
-    arrival = _arrival(rate, burstiness, limit)
+    kind = arrival(rate, limit, burstiness)
     if "ramp_up_strategy" in record and text(record, "ramp_up_strategy"):
-        rate, arrival = math.nan, None
+        rate, kind = math.nan, None
         begin, end = (number(record, f"ramp_up_{each}_rps") for each in ("start", "end"))
         notes.append(f"the offered rate goes from {begin:g} to {end:g} requests/s")
     return {
-        "arrival": arrival,
+        "arrival": kind,
         "request_rate_per_s": rate,
         "burstiness": math.nan if math.isinf(burstiness) else burstiness,
         "max_concurrency": limit,
@@ -150,23 +158,14 @@ def _latencies(record: Mapping[str, Any]) -> dict[str, float]:
     return out
 
 
-def _drop_undefined(out: dict[str, Any]) -> None:
-    """Drop the zeros that stand where nothing was measured."""
-    if not out["completed"] > 0:
-        out.update({key: math.nan for key in out if key.endswith("_ms")})
-        out["goodput_per_s"] = math.nan
-    elif out["total_out_tok"] <= out["completed"]:
-        out.update({key: math.nan for key in out if "_tpot_" in key or "_itl_" in key})
-
-
 def _add_settings(record: Mapping[str, Any], out: dict[str, Any], notes: list[str]) -> None:
     """Add what ``--metadata`` and sweeps put beside the result."""
     for key, column in _SHAPE.items():
-        value = number(record, key) if key in record else math.nan
+        value = _size(record, key) if key in record else math.nan
         if not math.isnan(value) and out.setdefault(column, value) != value:
             notes.append(f"{column}: both {out[column]:g} and {value:g} are stated")
-    if math.isnan(out["n_gpus"]) and all(each in out for each in _CARDS):
-        out["n_gpus"] = math.prod(float(out[each]) for each in _CARDS)
+    if math.isnan(out["n_gpus"]):
+        out["n_gpus"] = _cards(out, notes)
     for key, column in _ENGINE.items():
         if key in record and out.get(column) is None:
             out[column] = text(record, key)
@@ -177,16 +176,34 @@ def _add_settings(record: Mapping[str, Any], out: dict[str, Any], notes: list[st
         out["phase"] = "warmup"
 
 
+def _size(record: Mapping[str, Any], key: str) -> float:
+    """Read a size; expert parallelism may be said to be on, which tells no size."""
+    said = str(record[key]).strip().lower()
+    return math.nan if _SHAPE[key] == "expert_parallel" and said in _SAID else number(record, key)
+
+
+def _cards(out: Mapping[str, Any], notes: list[str]) -> float:
+    """Return the cards that the stated parallelism takes."""
+    data, replicas = (out.get(each, math.nan) for each in ("data_parallel", "replicas"))
+    if data > 1 and replicas > 1:
+        notes.append(
+            f"n_gpus: {replicas:g} replicas and data parallelism of {data:g} are stated, which may "
+            "be the same; the number of cards is left open"
+        )
+        return math.nan
+    shape = {"replicas": 1.0, **out} if data > 1 else {"data_parallel": 1.0, **out}
+    return math.prod(float(shape.get(each, math.nan)) for each in _CARDS)
+
+
 def _goodput(record: Mapping[str, Any]) -> float:
     value = number(record, "request_goodput")
     return number(record, "request_goodput:") if math.isnan(value) else value
 
 
 def _date(record: Mapping[str, Any]) -> str | None:
-    written = text(record, "date")
-    match = _DATE.fullmatch(written or "")
+    match = _DATE.fullmatch(text(record, "date") or "")
     if match is None:
-        return written
+        return date(record, "date")
     year, month, day, hour, minute, second = match.groups()
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}"
 
@@ -194,13 +211,3 @@ def _date(record: Mapping[str, Any]) -> str | None:
 def _before_2025(record: Mapping[str, Any]) -> bool:
     written = record.get("date")
     return isinstance(written, str) and written < "2025" and bool(_DATE.fullmatch(written))
-
-
-def _arrival(rate: float, burstiness: float, max_concurrency: float) -> str | None:
-    if math.isnan(rate):
-        return None
-    if math.isinf(rate):
-        return "burst" if math.isnan(max_concurrency) else "closed"
-    if math.isinf(burstiness):
-        return "constant"
-    return "poisson" if burstiness == 1 or math.isnan(burstiness) else "gamma"

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from hetcost.columns import STATISTICS
 from hetcost.errors import ReadError
+from hetcost.readers.pooled import statistics_ms
 from hetcost.units import MS_PER_S
 
 Floats = NDArray[np.float64]
@@ -79,10 +80,11 @@ def fill(record: Mapping[str, Any], row: dict[str, Any], *, recount: bool) -> st
         requests = requests._replace(n_out=np.maximum(requests.n_out, requests.n_gaps + 1))
         warning = _take_count(row, float(requests.n_out.sum()))
     for metric, seconds in _metrics(requests).items():
-        wanted = [each for each in STATISTICS if math.isnan(row[f"{each}_{metric}_ms"])]
-        if wanted and len(seconds):
-            for each, value in _statistics(seconds * MS_PER_S, wanted):
-                row[f"{each}_{metric}_ms"] = value
+        names = [f"{each}_{metric}_ms" for each in STATISTICS]
+        wanted = [name for name in names if math.isnan(row[name])]
+        if wanted:
+            taken = statistics_ms(metric, seconds * MS_PER_S)
+            row.update({name: taken[name] for name in wanted if name in taken})
     return warning
 
 
@@ -103,22 +105,12 @@ def _take_count(row: dict[str, Any], streamed: float) -> str:
 def _metrics(requests: _Requests) -> dict[str, Floats]:
     several = requests.n_out > 1
     decoding_s = requests.e2el_s[several] - requests.ttft_s[several]
-    if not requests.ttft_s.any():  # nothing was streamed
-        return {"e2el": requests.e2el_s[requests.e2el_s > 0]}
     return {
         "ttft": requests.ttft_s,
         "tpot": decoding_s / (requests.n_out[several] - 1),
         "itl": requests.gaps_s,
         "e2el": requests.e2el_s,
     }
-
-
-def _statistics(values: Floats, wanted: list[str]) -> list[tuple[str, float]]:
-    ranks = [float(each[1:]) for each in wanted if each != "mean"]
-    percentiles = iter(np.percentile(values, ranks))
-    return [
-        (each, float(values.mean() if each == "mean" else next(percentiles))) for each in wanted
-    ]
 
 
 def _succeeded(record: Mapping[str, Any]) -> _Requests | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -13,6 +11,7 @@ from typing import Any
 
 from hetcost import __version__
 from hetcost.errors import ReportError
+from hetcost.replacing import replacing
 from hetcost.report.pages import index_page
 from hetcost.report.provenance import commit, input_hashes, provenance_line
 from hetcost.report.rendering import Rendered, read_card
@@ -51,9 +50,12 @@ def write_index(out: str | Path = "build/reports") -> Path:
             "inputs": input_hashes(),
             "reports": [asdict(report) for report in reports],
         }
-        _replace(root / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=True) + "\n")
+        written = json.dumps(manifest, indent=2, ensure_ascii=True) + "\n"
+        with replacing(root / MANIFEST) as begun:
+            begun.write_text(written, "utf-8")
         page = index_page(reports, _sources(reports), provenance_line())
-        _replace(root / INDEX, page)
+        with replacing(root / INDEX) as begun:
+            begun.write_text(page, "utf-8")
     except OSError as error:
         message = f"cannot write to {out}: {error.strerror or error}"
         raise ReportError(message) from None
@@ -81,15 +83,3 @@ def _sources(reports: Iterable[Rendered]) -> list[dict[str, Any]]:
 
 def _rank(fact: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(fact.get(name)) for name in ("table", "entity", "quantity", "date"))
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -47,6 +47,8 @@ _CITED = (
 )
 _DPI = 160
 _WIDTH_PX = 900
+_LONG_TEXT = 32
+_LEFT, _WRAPPED = "text-align: left;", "white-space: normal; min-width: 13rem"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -117,8 +119,8 @@ def show_table(table: pd.DataFrame, name: str, columns: list[str] | None = None)
 
     Returns
     -------
-    What a notebook shows, rounded by column; the CSV has all digits. Nothing in the table is
-    taken as markup.
+    What a notebook shows, rounded by column, long texts in several lines; the CSV has all digits.
+    Nothing in the table is taken as markup.
     """
     save_table(table, name)
     table = table if columns is None else table[columns]
@@ -128,7 +130,12 @@ def show_table(table: pd.DataFrame, name: str, columns: list[str] | None = None)
     text = [
         headings[column] for column in table if not pd.api.types.is_numeric_dtype(table[column])
     ]
-    left: Any = {heading: [{"selector": "", "props": "text-align: left"}] for heading in text}
+    left: Any = {}
+    for column, write in zip(table, shown.values(), strict=True):
+        if headings[column] in text:
+            long = table[column].map(write).str.len().max() > _LONG_TEXT
+            props = _LEFT + _WRAPPED if long else _LEFT
+            left[headings[column]] = [{"selector": "", "props": props}]
     return styled.set_table_styles(left).set_uuid(name)
 
 

@@ -1,0 +1,96 @@
+"""Latencies that a client writes although it did not measure them.
+
+* A run without a completed request has no latencies, whatever zeros stand there.
+* Where no first token was timed, or TTFT is all of E2E and no gaps fit behind it, the answers were
+  not streamed: each came in one piece. What is called TTFT is E2E then (unless it is 0), and there
+  is neither TTFT, TPOT nor ITL.
+* Answers of one token each have no time per token.
+* A single 0 is not measured either: no token takes no time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hetcost.columns import LATENCIES
+from hetcost.readers.fields import add_warning
+
+_OF_TOKENS = ("ttft", "tpot", "itl")
+_GAPS = ("tpot", "itl")
+_ALL_OF_IT = 0.99  # share of E2E that TTFT has where answers come in one piece
+_FITS = 2.0  # times the rest of the latency that gaps may make: tokens may come in bundles
+
+
+def keep_measured(row: dict[str, Any]) -> None:
+    """Take the latencies out of a row that were not measured; warn if answers were not streamed."""
+    if row["completed"] == 0:
+        _drop(row, *LATENCIES)
+        row.pop("goodput_per_s", None)
+    elif row.get("streaming") is False:
+        _drop(row, *_OF_TOKENS)
+    elif _all_zero(row, "ttft"):
+        _take_untimed(row)
+    elif row["total_out_tok"] <= row["completed"]:
+        _drop(row, *_GAPS)
+    elif _is_whole(row):
+        _take_whole(row)
+    for name in [name for name in row if name.endswith("_ms") and row[name] == 0]:
+        del row[name]
+    if not (_known(row, "tpot") or _known(row, "itl")):
+        row.pop("itl_kind", None)
+
+
+def _take_untimed(row: dict[str, Any]) -> None:
+    """Drop what rests on a first token at 0 ms; gaps that were measured stay."""
+    if any(_known(row, "itl")):
+        _drop(row, "ttft", "tpot")
+        add_warning(row, "no first token was timed")
+        return
+    _drop(row, *_OF_TOKENS)
+    row["streaming"] = False
+    add_warning(row, "no first token was timed: answers were not streamed")
+
+
+def _take_whole(row: dict[str, Any]) -> None:
+    """Take TTFT for the E2E it is."""
+    for name in [name for name in row if name.endswith("_ttft_ms")]:
+        whole = name.replace("_ttft_", "_e2el_")
+        if math.isnan(row.get(whole, math.nan)):
+            row[whole] = row[name]
+    _drop(row, *_OF_TOKENS)
+    row["streaming"] = False
+    add_warning(row, "TTFT is the whole latency: answers were not streamed")
+
+
+def _is_whole(row: Mapping[str, Any]) -> bool:
+    for statistic in ("mean", "p50"):
+        first, whole, *gaps = (
+            row.get(f"{statistic}_{metric}_ms", math.nan) for metric in ("ttft", "e2el", *_GAPS)
+        )
+        if not math.isnan(first + whole):
+            return first >= _ALL_OF_IT * whole and not any(
+                gap > 0 and not _n_gaps(row) * gap > _FITS * (whole - first) for gap in gaps
+            )
+    return bool(_known(row, "ttft")) and _all_zero(row, *_GAPS)
+
+
+def _n_gaps(row: Mapping[str, Any]) -> float:
+    """Return the gaps of a mean answer."""
+    mean_out: float = row.get("mean_out_tok", row["total_out_tok"] / row["completed"])
+    return mean_out - 1
+
+
+def _all_zero(row: Mapping[str, Any], *metrics: str) -> bool:
+    known = [value for metric in metrics for value in _known(row, metric)]
+    return bool(known) and not any(known)
+
+
+def _known(row: Mapping[str, Any], metric: str) -> list[float]:
+    return [row[name] for name in row if name.endswith(f"_{metric}_ms") and row[name] == row[name]]
+
+
+def _drop(row: dict[str, Any], *metrics: str) -> None:
+    for name in [name for name in row if name.endswith(tuple(f"_{each}_ms" for each in metrics))]:
+        del row[name]
