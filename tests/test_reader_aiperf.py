@@ -737,6 +737,8 @@ BROKEN = {
     "below 0": ({"metrics/request_latency/value": -4.0}, "-4 is negative"),
     "no start": ({"metadata/request_start_ns": None}, "request_start_ns: None is no time"),
     "long ago": ({"metadata/request_start_ns": 10**30}, "is no time in ns"),
+    "ended before": ({"metadata/request_end_ns": START}, "it lasted -1000 ms by its stamps"),
+    "another end": ({"metadata/request_end_ns": START + 9 * NS}, "it lasted 8000 ms by its stamps"),
     "other phase": ({"metadata/benchmark_phase": "cooldown"}, "neither profiling nor warmup"),
 }
 
@@ -751,6 +753,13 @@ def test_a_broken_request_is_refused_and_the_run_says_so(tmp_path, case):
     run = scan.runs.iloc[0]
     _assert_values(run, {"completed": 1, "mean_ttft_ms": 20.0})
     assert run["warnings"] == "1 requests of the file could not be read"
+
+
+def test_a_request_that_stands_twice_counts_once(tmp_path):
+    requests = [_request(i, 20.0, [10.0], x_request_id=f"r{i}") for i in range(3)]
+    scan = hc.scan_runs(_write(tmp_path / "a.jsonl", *requests, *requests))
+    assert scan.runs["completed"].item() == 3
+    assert scan.refused["reason"].tolist() == [f"request r{i} stands twice" for i in range(3)]
 
 
 def test_the_last_line_may_be_cut_short(tmp_path):  # B35

@@ -555,6 +555,8 @@ def test_hostile_input_is_a_row_or_a_refusal(tmp_path):
         "vllm bench serve \\\n" * 20_000 + _block(VLLM),
         "Traffic request rate: " * 20_000 + _block(VLLM),
         f"{HEAD}\n" + f"Mean TTFT (ms): {' ' * 100_000}x\n" * 5 + RULE,
+        "vllm bench serve " + "--a" * 100_000 + f"\n{_block(VLLM)}",
+        f"gpu_name: a{' ' * 100_000}x\t\n{_block(VLLM)}",
     ],
 )
 def test_junk_is_read_in_seconds(tmp_path, junk):

@@ -78,6 +78,29 @@ def test_warnings_are_added_behind_one_another():
     fields.add_warning(row, "one")
     fields.add_warning(row, "", "two", "three")
     assert row == {"warnings": "one; two; three"}
+    fields.add_warning(row, "two", "four", "four")
+    assert row == {"warnings": "one; two; three; four"}
+
+
+def test_names_are_texts_and_numbers_may_be_of_numpy():
+    assert fields.text({"a": math.nan}, "a") is None
+    with pytest.raises(ReadError, match="a: bool where a text belongs"):
+        fields.text({"a": True}, "a")
+    assert fields.number({"a": np.int64(2)}, "a") == 2.0
+    for value, told in ((True, "True"), ("x" * 500, r"'x{80}' …"), ([[0] * 9], "a list")):
+        with pytest.raises(ReadError, match=f"a: {told} is not a number"):
+            fields.number({"a": value}, "a")
+
+
+def test_a_sidecar_of_aliases_is_refused_at_once(tmp_path):
+    levels = ["&a [l, l, l, l, l, l, l, l, l, l]"]
+    for before, name in zip("abcdefghi", "bcdefghij", strict=True):
+        levels.append(f"&{name} [{', '.join([f'*{before}'] * 10)}]")
+    side = tmp_path / "side.yaml"
+    for text in ("by_model:\n  m:\n  - {}", "n_gpus: [{}]"):
+        side.write_text(text.format("\n  - ".join(levels) if "m:" in text else ", ".join(levels)))
+        with pytest.raises(ReadError, match="a list"):
+            Given(side)
 
 
 def test_statistics_of_an_array_are_those_of_its_values_pooled():

@@ -257,6 +257,15 @@ def test_a_response_that_makes_no_sense_is_refused_and_the_others_count(tmp_path
     assert scan.runs["mean_ttft_ms"].item() == pytest.approx(300.0)
 
 
+def test_answers_that_are_exactly_alike_are_told(tmp_path):
+    answers = [_response(*each) for each in ANSWERS]
+    run = _only(scan_runs(_write(tmp_path / "a.json", answers + answers)))
+    told = f"{len(ANSWERS)} of {2 * len(ANSWERS)} answers are exactly like others"
+    assert told in run["warnings"]
+    once = _only(scan_runs(_write(tmp_path / "b.json", answers)))
+    assert "like others" not in once["warnings"]
+
+
 def _spoilt(record):
     """Yield a record with each key removed, and each value replaced by what does not belong."""
     for key in record:

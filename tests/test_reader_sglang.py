@@ -364,7 +364,7 @@ def test_the_cached_share_is_of_the_prompts(tmp_path):
         ({"duration": "long"}, "duration: 'long' is not a number"),
         ({"server_info": [1]}, "server_info: list where an object belongs"),
         ({"server_info": {"decode": "x"}}, "server_info.decode: a list of objects belongs here"),
-        ({"median_ttft_ms": []}, r"median_ttft_ms: [] is not a number"),
+        ({"median_ttft_ms": []}, r"median_ttft_ms: a list is not a number"),
         ({"total_output_tokens": -1}, "total_out_tok: -1"),
     ],
 )

@@ -147,6 +147,17 @@ def test_commas_quotes_and_lines_in_a_cell(tmp_path):
     assert list(scan.runs["source"]) == ["b.csv:4"], "the line, not the row"
 
 
+def test_a_quote_that_is_not_closed_costs_its_row_alone(tmp_path):
+    lines = ["model,gpu,out_tok_per_s", *(f"m,RTX 4090,{rate}" for rate in range(100, 150))]
+    lines[2] = '"' + lines[2]
+    scan = _scan(tmp_path / "a.csv", "\n".join(lines))
+    assert len(scan.runs) == 49
+    assert scan.refused["line"].tolist() == [3]
+    scan = _scan(tmp_path / "a.csv", lines[0] + '\n"m' * 5000)
+    assert len(scan.refused) == 51
+    assert scan.refused["reason"].iloc[-1] == "too many broken rows: 4950 lines were not read"
+
+
 def test_a_decimal_comma_is_no_number(tmp_path):
     content = _table(RUN | {"duration_s": "50,5"}, delimiter=";")
     assert (

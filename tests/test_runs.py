@@ -182,6 +182,13 @@ def test_several_objects_in_one_file_are_several_runs_and_repeats_are_numbered(t
     assert list(runs["source"]) == ["a.json:2", "a.json:1"]
 
 
+def test_tokens_that_nobody_counted_are_missing(tmp_path):
+    run = _only(scan_runs(_write(tmp_path / "a.json", GOOD | {"total_output_tokens": 0})))
+    assert pd.isna(run["out_tok_per_s"])
+    assert pd.isna(run["mean_out_tok"])
+    assert "no output token was counted" in run["warnings"]
+
+
 def test_a_load_repeated_with_other_prompts_is_a_repeat_and_another_load_is_none(tmp_path):
     seed = {"date": "20250610-170000", "duration": 51.0, "num_prompts": 208, "completed": 208}
     rate = {"date": "20250610-180000", "request_rate": 8.0}
@@ -250,7 +257,11 @@ REFUSED = {
         "a vLLM result without 'duration'",
     ),
     "text for number": (json.dumps(GOOD | {"duration": "long"}), 1, "duration: 'long'"),
-    "list for number": (json.dumps(GOOD | {"completed": [1]}), 1, r"completed: \[1\]"),
+    "list for number": (
+        json.dumps(GOOD | {"completed": [1]}),
+        1,
+        "completed: a list is not a number",
+    ),
     "negative": (json.dumps(GOOD | {"total_output_tokens": -5}), 1, "total_out_tok: -5 is outside"),
     "half a request": (json.dumps(GOOD | {"completed": 1.5}), 1, "not a whole number"),
     "negative percentile": (

@@ -6,6 +6,7 @@ field                           column                note
 metadata.benchmark_phase                              ``warmup`` does not count
 metadata.request_start_ns       date, duration_s      ns since 1970; the first one; date as UTC
 metadata.request_end_ns         duration_s            ns since 1970; the last one
+metadata.x_request_id                                 a request that stands twice counts once
 metadata.was_cancelled, error   failed                a request without latency failed too
 input_sequence_length           total_in_tok          of the completed requests
 output_sequence_length          total_out_tok         of the completed requests
@@ -17,7 +18,8 @@ request_latency                 {stat}_e2el_ms
 
 Each metric is ``{value, unit}`` and is converted by its unit. Percentiles are exact, of the
 completed requests, linear between neighbours. The duration runs from the first request sent to the
-last end of any, failed ones included. Model, rate, limit and boards are not in the file.
+last end of any, failed ones included; a request whose stamps contradict its latency is refused.
+Model, rate, limit and boards are not in the file.
 
 Of each request only numbers are kept, so that the file may be far larger than memory.
 """
@@ -37,7 +39,7 @@ from hetcost.readers.aiperf import AIPERF, milliseconds
 from hetcost.readers.fields import LAST_S, add_warning, date_utc, inner, number, text
 from hetcost.readers.pooled import Pooled, statistics_ms
 from hetcost.readers.streamed import keep_measured
-from hetcost.units import NS_PER_S
+from hetcost.units import MS_PER_S, NS_PER_S
 
 TOOL = "AIPerf requests"
 
@@ -48,6 +50,7 @@ _ONE_EACH = {
 }
 _GAPS = "inter_chunk_latency"
 _LONGEST_MS = 1e12  # thirty years
+_APART, _APART_MS = 0.05, 100.0  # of a latency, and of the time between its stamps
 
 
 class _Request(NamedTuple):
@@ -79,6 +82,7 @@ class Requests:
         self._start, self._end = math.inf, -math.inf
         self._tok_in = self._tok_out = 0.0
         self._completed = self._failed = self._unread = 0
+        self._seen: set[int] = set()
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Count in one request.
@@ -90,6 +94,7 @@ class Requests:
         """
         try:
             request = _read(record)
+            self._know(record)
         except ReadError:
             self._unread += 1
             raise
@@ -106,6 +111,14 @@ class Requests:
         for metric, value in request.latencies.items():
             self._values[metric].append(value)
         self._gaps.extend(request.gaps)
+
+    def _know(self, record: Mapping[str, Any]) -> None:
+        """Remember a request by its identity, and refuse it the second time."""
+        name = text(inner(record, "metadata"), "x_request_id")
+        if name is not None and hash(name) in self._seen:
+            message = f"request {name} stands twice"
+            raise ReadError(message)
+        self._seen.add(hash(name))
 
     def row(self) -> dict[str, Any]:
         """Turn what was counted into a row of run columns.
@@ -164,7 +177,17 @@ def _read(record: Mapping[str, Any]) -> _Request | None:
         latencies["tpot"] = math.nan
     latencies = {metric: value for metric, value in latencies.items() if not math.isnan(value)}
     end = _stamp(metadata, "request_end_ns")
+    _agree(end - start, latencies["e2el"])
     return _Request(start, end, latencies, _gaps(metrics), tok_in, tok_out)
+
+
+def _agree(lasted_ns: float, e2el_ms: float) -> None:
+    lasted_ms = lasted_ns / NS_PER_S * MS_PER_S
+    if abs(lasted_ms - e2el_ms) > max(_APART * e2el_ms, _APART_MS):
+        message = (
+            f"it lasted {lasted_ms:.6g} ms by its stamps, and request_latency is {e2el_ms:.6g} ms"
+        )
+        raise ReadError(message)
 
 
 def _stamp(metadata: Mapping[str, Any], key: str) -> float:

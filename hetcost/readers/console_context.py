@@ -28,13 +28,13 @@ _COMMAND = re.compile(
     r"(?:vllm bench serve|benchmark_serving\.py|bench_serving|sglang\.benchmark\.serving)"
     r"(?=\s)((?:[^\n]*\\\n)*[^\n]*(?:\n[ \t]+--[^\n]*)*)"
 )
-_OPTION = re.compile(r"--([a-z][a-z-]*)[= ]+(?!-)[\"']?([^\s\"'$`{}\\]+)")
+_OPTION = re.compile(r"--([a-z][a-z-]{0,63})[= ]+(?!-)[\"']?([^\s\"'$`{}\\]+)")
 _SERVERS = {
     "tp": re.compile(r"--tensor-parallel-size[= ]+([0-9]{1,4})\b"),
     "pp": re.compile(r"--pipeline-parallel-size[= ]+([0-9]{1,4})\b"),
     "dp": re.compile(r"--data-parallel-size[= ]+([0-9]{1,4})\b"),
     "vllm_version": re.compile(r"image: *vllm/vllm-openai:v?([0-9][\w.]*)"),
-    "gpu_name": re.compile(r"^gpu_name: *(\S.*?) *$", re.MULTILINE),
+    "gpu_name": re.compile(r"^gpu_name: {0,9}(\S[^\n]{0,99})$", re.MULTILINE),
     "gpu_count": re.compile(r"^gpu_count: *([0-9]+) *$", re.MULTILINE),
 }
 _SERVER = re.compile(r"container_name: *(vllm_(?:benchmark_container_)?[0-9]{1,4})\b")
@@ -74,7 +74,7 @@ def command(text: str) -> dict[str, str]:
 
 def servers(text: str) -> dict[str, str]:
     """Return the shape of the servers of a compose file and the card, where there is one answer."""
-    found = {key: set(pattern.findall(text)) for key, pattern in _SERVERS.items()}
+    found = {key: set(map(str.strip, each.findall(text))) for key, each in _SERVERS.items()}
     out = {key: values.pop() for key, values in found.items() if len(values) == 1}
     if names := set(_SERVER.findall(text)):
         out["replicas"] = str(len(names))

@@ -47,7 +47,8 @@ def derive(runs: pd.DataFrame) -> pd.DataFrame:
     answered = ~(runs["completed"] == 0).fillna(False).astype(bool)
     completed = runs["completed"].astype("float64").where(answered)
     duration = runs["duration_s"].where(runs["duration_s"] > _SHORTEST_S)
-    tok_in, tok_out = (tokens.where(answered) for tokens in (tok_in, tok_out))
+    uncounted = answered & (tok_out == 0)
+    tok_in, tok_out = tok_in.where(answered), tok_out.where(answered & ~uncounted)
     stated = runs[list(_WORKED_OUT)].where(answered)
     of_answered = stated.where(_unfinished(runs))
     req_per_s = (completed / duration).fillna(stated["req_per_s"])
@@ -76,6 +77,7 @@ def derive(runs: pd.DataFrame) -> pd.DataFrame:
         (runs["completed"].isna(), "the number of completed requests is missing"),
         (duration.isna(), "no duration"),
         (runs["total_in_tok"].isna() | runs["total_out_tok"].isna(), "a token count is missing"),
+        (uncounted, "no output token was counted"),
     ]
     out["warnings"] = _joined(out["warnings"], told)
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import numbers
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from hetcost.errors import ReadError
 INFERRED = "_inferred"  # of a row: names of columns that the file does not state as such
 LAST_S = dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC).timestamp()  # of the epoch
 
+_SHOWN = 80  # letters of a text in a message
 _ABSENT = ("", "none", "null", "n/a")
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _NUMBER = re.compile(
@@ -41,8 +43,24 @@ def number(record: Mapping[str, Any], key: str) -> float:
             return math.nan
         if _NUMBER.fullmatch(written):
             return float(written)
-    message = f"{key}: {value!r} is not a number"
+    elif isinstance(value, numbers.Real) and not isinstance(value, bool):  # NumPy's
+        return float(value)
+    message = f"{key}: {shown(value)} is not a number"
     raise ReadError(message)
+
+
+def shown(value: Any) -> str:
+    """Return what a message shows of a value; of one that holds others, its kind.
+
+    Examples
+    --------
+    >>> shown("long"), shown([[0] * 9])
+    ("'long'", 'a list')
+    """
+    if isinstance(value, (str, bool, int, float)):
+        written = repr(value[:_SHOWN] if isinstance(value, str) else value)
+        return f"{written} …" if isinstance(value, str) and len(value) > _SHOWN else written
+    return f"a {type(value).__name__}"
 
 
 def _as_float(key: str, value: int) -> float:
@@ -59,17 +77,17 @@ def text(record: Mapping[str, Any], key: str) -> str | None:
     Raises
     ------
     ReadError
-        The field holds a list or an object.
+        The field holds a flag, a list or an object.
     """
     value = record.get(key)
     if value is None or isinstance(value, str):
         written = (value or "").strip()
         if not written.isprintable() or not is_unicode(written):
-            message = f"{key}: {written!r} is not plain text"
+            message = f"{key}: {shown(written)} is not plain text"
             raise ReadError(message)
         return written or None
-    if isinstance(value, (int, float)):
-        return str(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return None if value != value else str(value)
     message = f"{key}: {type(value).__name__} where a text belongs"
     raise ReadError(message)
 
@@ -82,11 +100,13 @@ def flag(record: Mapping[str, Any], key: str) -> bool | None:
     ReadError
         The field holds something else.
     """
+    if isinstance(value := record.get(key), bool):
+        return value
     written = (text(record, key) or "").casefold()
     if written in _ABSENT:
         return None
     if written not in _FLAGS:
-        message = f"{key}: {record[key]!r} is neither true nor false"
+        message = f"{key}: {shown(value)} is neither true nor false"
         raise ReadError(message)
     return _FLAGS[written]
 
@@ -134,9 +154,11 @@ def _in_utc(when: dt.datetime) -> str:
 
 
 def add_warning(row: dict[str, Any], *told: str) -> None:
-    """Add to the warnings of a row; blank ones are none."""
-    if warnings := [each for each in (row.get("warnings"), *told) if each]:
-        row["warnings"] = "; ".join(warnings)
+    """Add to the warnings of a row, each once; blank ones are none."""
+    had = row.get("warnings") or ""
+    parts = had.split("; ")
+    if new := [each for each in dict.fromkeys(told) if each and each not in parts]:
+        row["warnings"] = "; ".join([had, *new] if had else new)
 
 
 def inner(record: Mapping[str, Any], *path: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, out_of_bounds
 from hetcost.errors import AmbiguousNameError, ReadError, UnknownNameError, unknown_name
-from hetcost.readers.fields import INFERRED, add_warning, flag, number, text
+from hetcost.readers.fields import INFERRED, add_warning, flag, number, shown, text
 from hetcost.reference import gpu_name
 from hetcost.yaml12 import read_yaml
 
@@ -76,7 +76,7 @@ class Given:
             if _is_missing(said):
                 row[name] = value
             elif said != value:
-                message = f"{name}: the file says {said!r}, given was {value!r}"
+                message = f"{name}: the file says {shown(said)}, given was {shown(value)}"
                 raise ReadError(message)
         _share_out(row)
 
@@ -148,7 +148,7 @@ def _read_sidecar(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _known(columns: Any) -> dict[str, Any]:
     """Check names and kinds of given columns; numbers may be written as text."""
     if not isinstance(columns, Mapping):
-        message = f"given: {columns!r} where run columns and their values belong"
+        message = f"given: {shown(columns)} where run columns and their values belong"
         raise ReadError(message)
     known: dict[str, Any] = {}
     for name, value in columns.items():

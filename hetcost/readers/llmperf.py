@@ -160,6 +160,7 @@ class Requests:
         }
         if not self._answers:
             return row
+        twice = len(self._answers) - len(set(self._answers))
         tok_in, tok_out, ttft, e2el, per_token, stated = np.array(self._answers).T
         with np.errstate(all="ignore"):
             tpot = np.where(tok_out > 1, (e2el - ttft) / (tok_out - 1), math.nan)
@@ -170,6 +171,8 @@ class Requests:
             if (known := per_token[(tok_out > 0) & ~np.isnan(per_token)]).size:
                 row["mean_norm_e2el_ms_per_tok"] = float(known.mean()) * MS_PER_S
         keep_measured(row)
+        if twice:
+            add_warning(row, f"{twice} of {len(self._answers)} answers are exactly like others")
         if apart:
             add_warning(
                 row,

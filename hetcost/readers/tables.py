@@ -31,7 +31,7 @@ from typing import Any
 
 from hetcost.columns import LATENCIES, OPTIONAL_RUN_COLUMNS, RUN_COLUMNS
 from hetcost.errors import DataWarning, ReadError, listing, nearest_first, unknown_name
-from hetcost.readers.fields import add_warning, date, flag, number, text
+from hetcost.readers.fields import add_warning, date, flag, number, shown, text
 from hetcost.readers.records import Found
 
 TOOL = "table of runs"
@@ -46,6 +46,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{12}")
 _SUBJECTS = {"model", "gpu"}
 _RATES = {"out_tok_per_s", "all_tok_per_s", "total_out_tok"}
 _NAMELESS = ("", "__index_level_0__")  # the index of a frame, as pandas writes it
+_MOST_BROKEN = 50  # rows of a table after which it is no table
 _SAME = 1e-6  # of a stated rate and the one that is worked out
 
 
@@ -71,7 +72,7 @@ def checked(columns: Columns) -> dict[str, str]:
         It is no mapping.
     """
     if columns is not None and not isinstance(columns, Mapping):
-        message = f"columns: {columns!r} where names and their run columns belong"
+        message = f"columns: {shown(columns)} where names and their run columns belong"
         raise ReadError(message)
     mapping = dict(columns or {})
     for name in mapping.values():
@@ -135,16 +136,27 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 
 def _numbered(text: str, delimiter: str) -> Iterator[Found]:
-    """Yield the cells of each row that is not blank, with the line that it begins on."""
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    """Yield the cells of each row that is not blank, with the line that it begins on.
+
+    A row that cannot be read, as one whose quote is not closed, ends with its line.
+    """
+    rest, before, broken = list(io.StringIO(text, newline="")), 0, 0
+    lines = csv.reader(rest, delimiter=delimiter, strict=True)
     while True:
-        line = lines.line_num + 1
+        line = before + lines.line_num + 1
         try:
             cells = next(lines)
         except StopIteration:
             return
         except csv.Error as error:
             yield Found(line, reason=f"no row of a table: {error}")
+            broken += 1
+            if broken == _MOST_BROKEN:
+                left = len(rest) - line + before
+                yield Found(line + 1, reason=f"too many broken rows: {left} lines were not read")
+                return
+            rest, before = rest[line - before :], line
+            lines = csv.reader(rest, delimiter=delimiter, strict=True)
         else:
             if any(cell.strip() for cell in cells):
                 yield Found(line, cells)

@@ -205,7 +205,7 @@ def _date(record: Mapping[str, Any]) -> str | None:
     if match is None:
         return date(record, "date")
     year, month, day, hour, minute, second = match.groups()
-    return f"{year}-{month}-{day}T{hour}:{minute}:{second}"
+    return date({"date": f"{year}-{month}-{day}T{hour}:{minute}:{second}"}, "date")
 
 
 def _before_2025(record: Mapping[str, Any]) -> bool:
