@@ -6,10 +6,10 @@ import datetime as dt
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hetcost.errors import ReadError
+from hetcost.errors import ReadError, listing
 
 INFERRED = "_inferred"  # of a row: names of columns that the file does not state as such
 LAST_S = dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC).timestamp()  # of the epoch
@@ -20,6 +20,14 @@ _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 _NUMBER = re.compile(
     r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.IGNORECASE
 )
+
+
+def need(record: Mapping[str, Any], keys: Iterable[str], what: str) -> None:
+    """Raise a ReadError unless an object has all the fields that make it `what` it is."""
+    absent = [key for key in keys if key not in record]
+    if absent:
+        message = f"{what} without {listing(absent)}"
+        raise ReadError(message)
 
 
 def number(record: Mapping[str, Any], key: str) -> float:

@@ -50,9 +50,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hetcost.errors import ReadError, listing
+from hetcost.errors import ReadError
 from hetcost.readers import guidellm_load
-from hetcost.readers.fields import add_warning, inner, number, text
+from hetcost.readers.fields import add_warning, inner, need, number, text
 from hetcost.readers.streamed import keep_measured
 from hetcost.units import MS_PER_S
 
@@ -114,10 +114,7 @@ def row(run: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
     ReadError
         A needed field is absent, or a field is not of its kind.
     """
-    absent = [key for key in _NEEDED if key not in run]
-    if absent:
-        message = f"a GuideLLM run without {listing(absent)}"
-        raise ReadError(message)
+    need(run, _NEEDED, "a GuideLLM run")
     notes: list[str] = []
     args, metrics = inner(report, "args"), inner(run, "metrics")
     totals = inner(metrics, "request_totals") or inner(run, "request_totals")

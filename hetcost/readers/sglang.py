@@ -43,9 +43,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hetcost.columns import LATENCIES, STATISTICS
-from hetcost.errors import ReadError, listing
+from hetcost.errors import ReadError
 from hetcost.readers.clients import arrival, engine
-from hetcost.readers.fields import add_warning, inner, number, text
+from hetcost.readers.fields import add_warning, inner, need, number, text
 from hetcost.readers.streamed import keep_measured
 
 TOOL = "sglang bench_serving"
@@ -72,10 +72,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     ReadError
         A needed field is absent, or a field is not of its kind.
     """
-    absent = [key for key in _NEEDED if key not in record]
-    if absent:
-        message = f"an SGLang result without {listing(absent)}"
-        raise ReadError(message)
+    need(record, _NEEDED, "an SGLang result")
     rate, limit = _rate(record), number(record, "max_concurrency")
     out: dict[str, Any] = {
         "tool": TOOL,

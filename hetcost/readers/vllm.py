@@ -43,10 +43,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hetcost.columns import LATENCIES, STATISTICS
-from hetcost.errors import ReadError, listing
 from hetcost.readers import vllm_details
 from hetcost.readers.clients import arrival, engine
-from hetcost.readers.fields import add_warning, date, number, text
+from hetcost.readers.fields import add_warning, date, need, number, text
 from hetcost.readers.streamed import keep_measured
 
 TOOL = "vllm bench serve"
@@ -89,10 +88,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     ReadError
         A needed field is absent, or a field is not of its kind.
     """
-    absent = [key for key in _NEEDED if key not in record]
-    if absent:
-        message = f"a vLLM result without {listing(absent)}"
-        raise ReadError(message)
+    need(record, _NEEDED, "a vLLM result")
     notes: list[str] = []
     completed, n_requests = number(record, "completed"), number(record, "num_prompts")
     failed = number(record, "failed")

@@ -28,8 +28,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hetcost.errors import ReadError, listing
-from hetcost.readers.fields import inner, number
+from hetcost.errors import ReadError
+from hetcost.readers.fields import inner, need, number
 from hetcost.units import MS_PER_S
 
 TOOL = "vllm bench throughput and latency"
@@ -60,10 +60,7 @@ def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _throughput(record: Mapping[str, Any]) -> dict[str, Any]:
-    absent = [key for key in _THROUGHPUT if key not in record]
-    if absent:
-        message = f"a vLLM throughput result without {listing(absent)}"
-        raise ReadError(message)
+    need(record, _THROUGHPUT, "a vLLM throughput result")
     n_requests = number(record, "num_requests")
     return {
         "tool": "vllm bench throughput",
