@@ -16,7 +16,7 @@ from hetcost.runs import load_runs
 from hetcost.scenario import Scenario
 from hetcost.units import WATTS_PER_KW
 
-_STUDY = "ionet-2025"
+STUDY = "ionet-2025"
 _MODEL = "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"
 _PAIR_ROW, _H100_ROW = 6, 13
 
@@ -35,7 +35,7 @@ def published_table2() -> pd.DataFrame:
 def table2_runs() -> pd.DataFrame:
     """Return the twenty runs behind the study's Table 2, in its order, with its ``row``."""
     key = ["gpu", "n_gpus", "request_rate_per_s", "repeat"]
-    runs = load_runs(_STUDY)
+    runs = load_runs(STUDY)
     runs = runs[runs["model"] == _MODEL]
     rows = published_table2()[["row", *key]]
     return rows.merge(runs, on=key, how="left", validate="one_to_one")
@@ -74,7 +74,7 @@ def published_table3() -> pd.DataFrame:
     ``row gpu n_gpus all_tok_per_s all_mtok_per_h site_kw all_mtok_per_kwh
     op_gco2e_per_mtok_all``.
     """
-    return pd.read_csv(data_dir() / "published" / f"{_STUDY}-table3.csv")
+    return pd.read_csv(data_dir() / "published" / f"{STUDY}-table3.csv")
 
 
 def table3(scenario: Scenario) -> pd.DataFrame:
@@ -169,4 +169,4 @@ def headlines() -> list[str]:
 
 
 def _table2_path() -> Path:
-    return data_dir() / "published" / f"{_STUDY}-table2.csv"
+    return data_dir() / "published" / f"{STUDY}-table2.csv"

@@ -10,6 +10,7 @@ from hetcost.errors import ColumnError
 from hetcost.findings import CHECKS, noted
 from hetcost.findings.load import saturated
 from hetcost.findings.protocol import next_loads
+from hetcost.findings.uses import COMPARISONS, FELL_BEHIND, USES, standing, uses
 
 SOUND = {
     "run_id": "a",
@@ -107,6 +108,13 @@ def test_a_sound_run_has_no_findings():
             {"n_gpus": 4, "gpu_power_w": 1200.0, "data_parallel": 2},
             "4 cards, but",
         ),
+        ("gpu_identity", {"tensor_parallel": 4, "replicas": None}, "1 cards, but"),
+        (
+            "memory",
+            {"gpu": "RTX 4090", "gpu_power_w": None},
+            "weights of 29.54 GB or more, and cards of 24 GB in all",
+        ),
+        ("short_run", {"duration_s": 39.0, "request_rate_per_s": 11.0}, "an answer takes 4.08 s"),
         ("power", {"gpu_power_w": 700.0}, "700 W a board, of a limit of 350 W"),
         ("power", {"gpu_power_w": 3.0}, "3 W a board"),
         (
@@ -406,3 +414,31 @@ def test_what_is_no_frame_of_runs():
         hc.diagnose(None)
     with pytest.raises(ColumnError, match="mean_ttft_ms"):
         hc.diagnose(pd.DataFrame({"mean_ttft_ms": ["fast"], "mean_e2el_ms": [1.0]}))
+
+
+# --- uses ---------------------------------------------------------------------------------------
+
+
+def test_every_check_is_weighed_for_some_use_or_compares():
+    weighed = {check for checks, _ in USES.values() for check in checks} - {FELL_BEHIND}
+    assert weighed.isdisjoint(COMPARISONS)
+    assert weighed | {*COMPARISONS} == {check.name for check in CHECKS}
+
+
+def test_a_run_stands_is_spoilt_or_does_not_say():
+    cold = {"prefix_state": "cold"}
+    runs = _runs(cold, cold | {"request_rate_per_s": 32.0}, {"p99_itl_ms": 30.0}, cold)
+    verdicts = standing(runs.assign(p99_ttft_ms=[200.0, 200.0, 200.0, None]).set_index("run_id"))
+    assert verdicts["throughput at a steady load"].tolist() == ["yes", "no", "not known", "yes"]
+    assert verdicts.iloc[:, -1].tolist() == ["yes", "no", "not known", "not known"]
+    counts = uses(runs).set_index("use").loc["throughput at a steady load"]
+    assert counts[["stand", "spoilt", "not_known"]].tolist() == [2, 1, 1]
+    assert (counts["spoilt_by"], counts["lacks"]) == ("burst 1", "prefix state 1")
+    assert uses(runs.iloc[:0])["stand"].tolist() == [0, 0, 0]
+
+
+def test_what_readers_noticed_is_told_beside_what_checks_find():
+    told = {"warnings": "the load rises; merged stream chunks: mean ITL 20.5 ms, mean TPOT 20 ms"}
+    found = _found(told | {"mean_itl_ms": 20.5})
+    assert found["0", "noticed"] == "the load rises"
+    assert set(found) == {("0", "noticed"), ("0", "merged_chunks")}

@@ -6,6 +6,8 @@ Every check is one function that says of every run what it found. `diagnose` tel
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -29,7 +31,7 @@ def diagnose(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     One row per finding, worst first: ``run_id`` (the row's label where there is none), ``check``,
     ``severity`` (error, warning or note), ``what`` was found, ``why`` it matters and what to
-    ``do``.
+    ``do``. What readers wrote into ``warnings`` is ``noticed``.
 
     Raises
     ------
@@ -55,10 +57,26 @@ def diagnose(runs: pd.DataFrame) -> pd.DataFrame:
             (names.iloc[row], check.name, check.severity, found[row], check.why, check.remedy, row)
             for row in np.flatnonzero(found != "")
         ]
+    rows += _noticed(runs, names, rows)
     columns = ["run_id", "check", "severity", "what", "why", "do", "row"]
     table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[:-1], "str"))
     table["rank"] = table["severity"].map(_SEVERITIES.index)
     return table.sort_values(["rank", "row"], kind="stable", ignore_index=True)[columns[:-1]]
+
+
+def _noticed(
+    runs: pd.DataFrame, names: pd.Series, rows: list[tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    """Return what stands in ``warnings`` and no check has found: what a reader saw in its file."""
+    found = {(row[-1], row[3]) for row in rows}
+    why = "the file tells what its figures do not show"
+    remedy = "weigh it before the run is compared"
+    return [
+        (names.iloc[row], "noticed", "warning", part, why, remedy, row)
+        for row, text in enumerate(column(runs, "warnings").fillna(""))
+        for part in str(text).split("; ")
+        if part and (row, part) not in found
+    ]
 
 
 def noted(runs: pd.DataFrame) -> pd.DataFrame:

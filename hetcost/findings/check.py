@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,6 +36,15 @@ SERIES = (
 )
 
 
+_HARDWARE = (
+    "gpu",
+    "n_gpus",
+    "tensor_parallel",
+    "pipeline_parallel",
+    "replicas",
+    "data_parallel",
+    "expert_parallel",
+)
 _LENGTHS = ("mean_in_tok", "mean_out_tok")
 
 
@@ -111,9 +120,18 @@ def series_of(runs: pd.DataFrame, *further: str) -> NDArray[np.int64]:
 
     Runs that name no model are of one series only where they stand in one file.
     """
+    return _numbered(runs, (*SERIES, *further))
+
+
+def work_of(runs: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the number of the work that each run did: runs of one differ in hardware and load."""
+    return _numbered(runs, [name for name in SERIES if name not in _HARDWARE])
+
+
+def _numbered(runs: pd.DataFrame, names: Iterable[str]) -> NDArray[np.int64]:
     if not len(runs):
         return np.zeros(0, dtype=np.int64)
-    keys = [name for name in (*SERIES, *further) if name in runs]
+    keys = [name for name in names if name in runs]
     frame = runs[keys].assign(**{name: length_class(runs, name) for name in _LENGTHS})
     file = column(runs, "source").astype("str").str.rpartition(":")[0]
     frame["file"] = file.where(column(runs, "model").isna())

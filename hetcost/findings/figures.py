@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ _APART = 0.05  # of a rate that the tool states and the one that is had from tok
 _IDENTITY = 0.15  # of E2E and what TTFT and TPOT make of it
 _OVER, _FAR_UNDER = 1.5, 1 / 3  # requests in flight over the limit that the client kept
 _LEAST_W, _OVER_LIMIT = 5.0, 1.2  # plausible power of a board: W, and times its limit
+_SMALLEST = 4.0  # weights of 16 bits over those of 4
 _SHORTCUTS = 20  # weights of 4 bits instead of 16, times tokens that a step may yield
 _PERCENTILE = re.compile(r"p(\d+(?:_\d+)?)_(ttft|tpot|itl|e2el)_ms")
 
@@ -109,17 +112,13 @@ def _units(runs: pd.DataFrame) -> Texts:
 
 def _weights_ms(runs: pd.DataFrame) -> Floats:
     """Return how long the cards take to read the weights that a token needs."""
-    out, n_gpus = np.full(len(runs), np.nan), numbers_or_missing(runs, "n_gpus")
-    pairs = pd.DataFrame({name: column(runs, name).to_numpy() for name in ("model", "gpu")})
-    for model, card in pairs.dropna().drop_duplicates().itertuples(index=False):
-        rows = ((pairs["model"] == model) & (pairs["gpu"] == card)).to_numpy(dtype=bool)
-        facts = [
-            *(reference.model_fact(model, n) for n in ("weight_gb", "active_params_b", "params_b")),
-            reference.gpu_fact(card, "bandwidth_gb_per_s"),
-        ]
-        weights, active, parameters, bandwidth = (_value(fact) for fact in facts)
-        out[rows] = MS_PER_S * weights * active / parameters / (bandwidth * n_gpus[rows])
-    return out
+    weights, active, parameters = (
+        _by_name(runs, "model", partial(reference.model_fact, quantity=quantity))
+        for quantity in ("weight_gb", "active_params_b", "params_b")
+    )
+    bandwidth = _by_name(runs, "gpu", partial(reference.gpu_fact, quantity="bandwidth_gb_per_s"))
+    seconds = weights * active / parameters / (bandwidth * numbers_or_missing(runs, "n_gpus"))
+    return np.asarray(MS_PER_S * seconds)
 
 
 def _value(fact: pd.Series | None) -> float:
@@ -152,6 +151,8 @@ def _gpu_identity(runs: pd.DataFrame) -> Texts:
         for name in ("n_gpus", "tensor_parallel", "pipeline_parallel", "replicas")
     )
     made = tensor * pipeline * replicas + np.nan_to_num(numbers_or_missing(runs, "prefill_gpus"))
+    least = np.nan_to_num(tensor, nan=1.0) * np.nan_to_num(pipeline, nan=1.0)
+    made = np.where(np.isnan(made) & (least > n_gpus), least, made)
     # Copies of the attention have cards of their own, or share those of tensor parallelism.
     copied = made * np.nan_to_num(numbers_or_missing(runs, "data_parallel"), nan=1.0)
     apart = (np.abs(n_gpus - made) > 0) & (np.abs(n_gpus - copied) > 0)
@@ -159,19 +160,32 @@ def _gpu_identity(runs: pd.DataFrame) -> Texts:
     return texts(runs, apart, said, n_gpus=n_gpus, made=made)
 
 
+def _memory(runs: pd.DataFrame) -> Texts:
+    """Compare the weights with the memory of the cards; of an unknown format, with a quarter."""
+    n_gpus, replicas = (numbers_or_missing(runs, name) for name in ("n_gpus", "replicas"))
+    cards = n_gpus / np.fmax(np.nan_to_num(replicas, nan=1.0), 1.0)
+    known = is_said(runs, "weight_dtype", "float16") | is_said(runs, "weight_dtype", "bfloat16")
+    weights = _by_name(runs, "model", partial(reference.model_fact, quantity="weight_gb"))
+    memory = cards * _by_name(runs, "gpu", partial(reference.gpu_fact, quantity="memory_gb"))
+    held = weights / np.where(known, 1.0, _SMALLEST)
+    said = "weights of {held:.4g} GB or more, and cards of {memory:.4g} GB in all"
+    return texts(runs, held > memory, said, held=held, memory=memory)
+
+
+def _by_name(runs: pd.DataFrame, name: str, fact: Callable[[str], pd.Series | None]) -> Floats:
+    """Return a fact of what a column names; looked up once for each name."""
+    values = {each: _value(fact(each)) for each in column(runs, name).dropna().unique()}
+    return column(runs, name).map(values).to_numpy(dtype="float64", na_value=np.nan)
+
+
 def _power(runs: pd.DataFrame) -> Texts:
     each = numbers_or_missing(runs, "gpu_power_w") / numbers_or_missing(runs, "n_gpus")
-    limits = {card: _limit_w(card) for card in column(runs, "gpu").dropna().unique()}
-    limit = column(runs, "gpu").map(limits).to_numpy(dtype="float64", na_value=np.nan)
+    limit = _by_name(runs, "gpu", partial(reference.gpu_fact, quantity="tdp_w"))
     with np.errstate(invalid="ignore"):
         odd = (each < _LEAST_W) | (each > limit * _OVER_LIMIT)
     return texts(
         runs, odd, "{each:.4g} W a board, of a limit of {limit:.0f} W", each=each, limit=limit
     )
-
-
-def _limit_w(card: str) -> float:
-    return _value(reference.gpu_fact(card, "tdp_w"))
 
 
 CHECKS = (
@@ -239,6 +253,13 @@ CHECKS = (
         _gpu_identity,
         "cost, energy and carbon are per card",
         "state n_gpus and the parallel sizes as they were",
+    ),
+    Check(
+        "memory",
+        "error",
+        _memory,
+        "the model does not fit: the card, the number of cards or the model is another",
+        "state gpu, n_gpus and weight_dtype as they were",
     ),
     Check(
         "power",

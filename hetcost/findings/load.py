@@ -13,6 +13,7 @@ from hetcost.findings.check import Check, Floats, Mask, Texts, is_said, series_o
 
 _STEADY = 0.5  # share of a run during which requests still arrive
 _BEHIND = 0.1  # of the offered load that is not achieved, the wait for the last answer left out
+_ANSWERS = 10  # mean answers one after the other that a steady run lasts
 _AT_LIMIT = 0.8  # requests in flight over the most that the client allows
 _CONFIDENCE = 0.95
 _MERGED = 1.02  # mean ITL over mean TPOT
@@ -138,6 +139,15 @@ def _client_limit(runs: pd.DataFrame) -> Texts:
     return texts(runs, client_limited(runs), said, **values)
 
 
+def _short(runs: pd.DataFrame) -> Texts:
+    duration, rate = (numbers_or_missing(runs, name) for name in ("duration_s", "req_per_s"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        e2e_s = numbers_or_missing(runs, "mean_concurrency") / rate
+        short = duration < _ANSWERS * e2e_s
+    said = "a run of {duration:.4g} s, an answer takes {e2e_s:.4g} s"
+    return texts(runs, short, said, duration=duration, e2e_s=e2e_s)
+
+
 def _merged(runs: pd.DataFrame) -> Texts:
     gaps, each = (numbers_or_missing(runs, n) for n in ("mean_itl_ms", "mean_tpot_ms"))
     said = "merged stream chunks: mean ITL {gaps:.3g} ms, mean TPOT {each:.3g} ms"
@@ -159,6 +169,14 @@ CHECKS = (
         _few,
         "a percentile of few requests is nearly the worst of them and has no upper bound",
         "measure more requests; ask meets_slo with confidence=",
+    ),
+    Check(
+        "short_run",
+        "note",
+        _short,
+        "the server fills at the beginning and drains at the end: few answers make a run's "
+        "throughput lower than the one it sustains",
+        "measure for two minutes or more",
     ),
     Check(
         "survivors",

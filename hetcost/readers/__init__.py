@@ -115,8 +115,8 @@ def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterato
                 return
         values = list(json_records(text))
         if text.strip() and all(found.reason for found in values):
-            reason = f"no result of a known tool ({_tools()}): not JSON, nor a text of theirs"
-            yield Found(1, reason=reason)
+            unnamed = tables.unnamed(head, columns)
+            yield Found(1, reason=unnamed or "no result of a known tool: neither JSON nor a text")
             return
         yield from rows_of_values(values)
         return
@@ -160,10 +160,5 @@ def _rows(found: Found, sums: dict[str, tuple[int, Sum]]) -> list[Row]:
             sums.setdefault(requests.TOOL, (found.line, requests.Requests()))[1].add(record)
             return []
     keys = listing(record, 6) or "none"
-    message = f"not a result of a known tool ({_tools()}); its keys are {keys}"
+    message = f"not a result of a known tool; its keys are {keys}"
     raise ReadError(message)
-
-
-def _tools() -> str:
-    readers: list[Any] = [*RESULT_READERS, *REQUEST_READERS, *TEXT_READERS]
-    return listing(dict.fromkeys(each.TOOL for each in readers))

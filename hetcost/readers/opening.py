@@ -30,6 +30,7 @@ _BOMS = {
 _LINES = ".jsonl"
 _PARQUET = b"PAR1"
 _PACKED = (".zip", ".gz")
+_MAGICS = (b"\x1f\x8b", b"PK\x03\x04")
 _OF_SYSTEMS = "__MACOSX"
 _DAMAGES = (
     EOFError,
@@ -136,6 +137,9 @@ def _text(name: str, stream: Stream, most: int, shown: str = "", size: int = LAR
         return Opened(shown or name, None, _lines(io.TextIOWrapper(whole, encoding)))
     if len(begun) > min(LARGEST, most):
         message = f"larger than {min(LARGEST, most) / 2**20:.0f} MiB"
+        raise ReadError(message)
+    if begun.startswith(_MAGICS):
+        message = "packed, by its content: unpack it, or name a file that ends in .gz or .zip"
         raise ReadError(message)
     if begun.startswith(_PARQUET):
         return Opened(shown or name, None, None, begun)

@@ -31,6 +31,9 @@ from hetcost.readers.tables import checked
 
 _LOAD = ("tool", "kv_dtype", "request_rate_per_s", "burstiness", "max_concurrency", "n_requests")
 _IDENTITY = {each.name for each in RUN_COLUMNS} - {"warnings", "tool_version", "prefix_state"}
+_MEASURED = {"duration_s", "completed", "total_in_tok", "total_out_tok"} | {
+    name for name in _IDENTITY if name.endswith(("_ms", "_per_s"))
+}
 _ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
 _KNOWN = {each.name for each in (*RUN_COLUMNS, *OPTIONAL_RUN_COLUMNS)}
 _MOST_TOLD = 100  # refusals of one file that are listed one by one
@@ -225,8 +228,7 @@ def _run_id(row: Mapping[str, Any]) -> str:
 
 
 def _content(row: Mapping[str, Any]) -> str:
-    named = ("run_id", "source", "repeat", "study")
-    return _run_id({name: value for name, value in row.items() if name not in named})
+    return _run_id({name: value for name, value in row.items() if name in _MEASURED})
 
 
 def _settle(finds: _Finds) -> pd.DataFrame:

@@ -46,6 +46,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{12}")
 _SUBJECTS = {"model", "gpu"}
 _RATES = {"out_tok_per_s", "all_tok_per_s", "total_out_tok"}
 _NAMELESS = ("", "__index_level_0__")  # the index of a frame, as pandas writes it
+_FEWEST_COLUMNS, _LOOKED_AT = 3, 4  # of what looks like a table: columns, and lines
 _MOST_BROKEN = 50  # rows of a table after which it is no table
 _SAME = 1e-6  # of a stated rate and the one that is worked out
 
@@ -59,6 +60,21 @@ def claims_text(head: str, columns: Columns = None) -> bool:
         The mapping leads to what is no run column.
     """
     return _is_runs(_header(head)[0], checked(columns))
+
+
+def unnamed(head: str, columns: Columns = None) -> str:
+    """Return what a table lacks to be one of runs; "" where a text does not look like a table."""
+    names, delimiter = _header(head)
+    lines = [line for line in head.split("\n", _LOOKED_AT) if line.strip()][1:_LOOKED_AT]
+    rows = [_split(line, delimiter) for line in lines]
+    if len(names) < _FEWEST_COLUMNS or not rows or any(len(row) != len(names) for row in rows):
+        return ""
+    absent = sorted(set(columns or {}) - set(names), key=str)
+    told = f"a table without {listing(absent)}; its" if absent else "a table of no run columns: its"
+    return (
+        f"{told} columns are {listing(names, 8)}. State which is which: "
+        'columns={"tps": "out_tok_per_s"}, or -c tps=out_tok_per_s; `hetcost columns` lists ours'
+    )
 
 
 def checked(columns: Columns) -> dict[str, str]:
