@@ -64,6 +64,9 @@ def load_runs(study: str) -> pd.DataFrame:
     folder = data_dir() / "runs"
     studies = sorted(file.stem for file in folder.glob("*.csv"))
     if study not in studies:
+        if Path(study).exists():
+            message = f"{study}: no table of runs; `hetcost tidy` makes one of result files"
+            raise ReadError(message)
         raise unknown_name("study", study, studies)
     return _read_tidy(folder / f"{study}.csv")
 

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 done in part (a report failed, a file was refused under ``
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,7 @@ def main() -> None:
     # jsonschema, which nbformat loads, offers a check of IRIs when it finds this module, and the
     # module takes over a second to load. No notebook needs the check.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    warnings.showwarning = _tell  # type: ignore[assignment]
     try:
         app()
     except (HetcostError, OSError) as error:
@@ -33,6 +35,10 @@ def main() -> None:
             raise
         err.print(f"[bold red]error:[/] {escape(str(error))}")
         raise SystemExit(2) from None
+
+
+def _tell(message: Warning | str, *_: object) -> None:
+    err.print(f"warning: {escape(str(message))}")
 
 
 @app.callback()

@@ -12,15 +12,18 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from hetcost.cli.shared import app, assigned, err, out, show
+from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS
 from hetcost.errors import AssumptionError
 from hetcost.findings import diagnose as findings_of
+from hetcost.findings.uses import uses
 from hetcost.impacts import evaluate
-from hetcost.readers.files import candidates
+from hetcost.readers.files import STDIN, candidates
 from hetcost.readers.given import Given
 from hetcost.replacing import check_place, replacing
 from hetcost.runs import Scan, load_runs, place_and_reason, scan_runs, write_runs
 from hetcost.scenario import Scenario
 
+_SHOWN_REFUSALS = 50
 _SHOWN_BY_COST = [
     "model",
     "gpu",
@@ -55,25 +58,36 @@ def tidy(
         typer.Option("-c", "--column", help="Of a table of one's own: its name=ours; repeatable."),
     ] = None,
     form: Annotated[
-        Literal["csv", "parquet"], typer.Option("--format", help="What to write.")
-    ] = "csv",
+        Literal["csv", "parquet"] | None,
+        typer.Option("--format", help="What to write. Default: as the output is named, else CSV."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option(help="Write nothing and exit 1 if anything was refused.")
     ] = False,
 ) -> None:
     """Read result files into one table of runs, and list what could not be read."""
+    by_name: Literal["csv", "parquet"] = (
+        "parquet" if output is not None and output.suffix == ".parquet" else "csv"
+    )
+    form = form or by_name
     target = output or Path(f"runs.{form}")
     read = [Path(found.path) for found in candidates(paths) if not found.trouble]
     if target.exists() and any(target.samefile(path) for path in read if path.exists()):
         message = f"{target} is one of the files to read: choose another output"
+        raise AssumptionError(message)
+    if str(target) == STDIN:
+        message = "-o -: the table goes to a file; name one"
         raise AssumptionError(message)
     check_place(target)
     if form == "parquet" and find_spec("pyarrow") is None:
         message = "--format parquet needs pyarrow: install hetcost[parquet]"
         raise AssumptionError(message)
     scan = _scanned(paths, sidecar, assigned(column), assigned(given))
-    for refusal in scan.refused.to_dict("records"):
+    for refusal in scan.refused.head(_SHOWN_REFUSALS).to_dict("records"):
         err.print(f"refused: {escape(place_and_reason(refusal))}")
+    if len(scan.refused) > _SHOWN_REFUSALS:
+        more = len(scan.refused) - _SHOWN_REFUSALS
+        err.print(f"refused: {more} more, which `hetcost.scan_runs` lists")
     found = f"{len(read)} files: {len(scan.runs)} runs, {len(scan.refused)} refused"
     if scan.runs.empty or (strict and not scan.refused.empty):
         err.print(f"{found}: nothing was written")
@@ -90,6 +104,14 @@ def tidy(
 
 
 @app.command()
+def columns() -> None:
+    """List the run columns: name, unit and meaning. A table of one's own needs some of them."""
+    for column in (*RUN_COLUMNS, *OPTIONAL_RUN_COLUMNS):
+        unit = f" [{column.unit}]" if column.unit else ""
+        out.print(f"{column.name}{escape(unit)}: {escape(column.meaning)}")
+
+
+@app.command()
 def diagnose(
     runs: Annotated[str, typer.Argument(help="A tidy CSV, or the name of a bundled study.")],
     output: Annotated[
@@ -97,7 +119,8 @@ def diagnose(
     ] = None,
 ) -> None:
     """Tell what is wrong with runs, or to be known before they are compared."""
-    found = findings_of(load_runs(runs))
+    table = load_runs(runs)
+    found = findings_of(table)
     if output is not None:
         write_runs(found, output)
         out.print(f"{len(found)} findings in {escape(str(output))}")
@@ -110,6 +133,13 @@ def diagnose(
         out.print(f"  do: {escape(first['do'])}", style="dim")
     if found.empty:
         out.print("nothing was found")
+    out.print("what runs can be used for:")
+    for row in uses(table).to_dict("records"):
+        told = f"{row['stand']} of {len(table)} stand"
+        told += f"; spoilt: {row['spoilt']}" if row["spoilt"] else ""
+        if row["not_known"]:
+            told += f"; not known: {row['not_known']}, for want of {row['lacks']}"
+        out.print(f"  {row['use']}: {escape(told)}")
 
 
 @app.command()
@@ -125,7 +155,11 @@ def protocol(
         out.print(PROTOCOL, markup=False, end="")
         return
     table = next_loads(load_runs(runs))
-    names = [name for name in ("model", "gpu", "n_gpus") if name in table]
+    if table.empty:
+        out.print("no run tells an offered rate and whether the server kept up with it")
+        return
+    kinds = ("model", "gpu", "n_gpus", "dataset", "weight_dtype")
+    names = [name for name in kinds if name in table]
     told = ["kept_up_per_s", "fell_behind_per_s", "next_per_s", "n_requests", "why"]
     show(table[[*names, *told]])
 
@@ -151,6 +185,9 @@ def cost(
     if output is None:
         said = [name for name in ("energy_note", "carbon_note") if evaluated[name].any()]
         show(evaluated[[*_SHOWN_BY_COST, *said]])
+        for told in ("price_basis", "grid_basis"):
+            for basis in evaluated[told].dropna().unique():
+                out.print(f"{told.replace('_', ' ')}: {escape(basis)}", style="dim")
     else:
         write_runs(evaluated, output)
         out.print(f"{len(evaluated)} runs in {escape(str(output))}")
