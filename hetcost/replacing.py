@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_READABLE = 0o644
+_ASKED = 0o666  # less what the user masks
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -25,6 +25,8 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of the file once all is written.
 
+    A link stays one, and a file keeps its permissions; devices and pipes are written to directly.
+
     Raises
     ------
     OSError
@@ -32,16 +34,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         stays.
     """
     check_place(path)
-    target = Path(path)
-    if target.exists() and not target.is_file():  # a pipe or a device
-        yield target
+    if Path(path).exists() and not Path(path).is_file():  # a pipe or a device
+        yield Path(path)
         return
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
+    target = Path(os.path.realpath(path))
+    begun = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        yield Path(name)
-        Path(name).chmod(_READABLE)
-        Path(name).replace(target)
+        os.close(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ASKED))
+        yield begun
+        if target.exists():
+            begun.chmod(target.stat().st_mode)
+        begun.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        begun.unlink(missing_ok=True)
         raise

@@ -61,6 +61,6 @@ def read_yaml(text: str) -> Any:
     """
     try:
         return yaml.load(text, _Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, KeyError, RecursionError) as error:
         message = f"not YAML: {' '.join(str(error).split())}"
         raise AssumptionError(message) from None

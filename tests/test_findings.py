@@ -94,13 +94,20 @@ def test_a_sound_run_has_no_findings():
         (
             "latency_units",
             {"mean_e2el_ms": 120_000.0, "mean_tpot_ms": None, "mean_itl_ms": None},
-            "mean E2E of 120000 ms is longer than the run, 110000 ms",
+            "mean_e2el_ms of 120000 ms is longer than the run, 110000 ms",
         ),
         (
             "latency_units",
-            {"mean_tpot_ms": 0.02, "mean_itl_ms": 0.02, "mean_e2el_ms": None},
-            "mean TPOT of 0.02 ms: to read the weights alone takes 14.48 ms",
+            {"mean_tpot_ms": 0.2, "mean_itl_ms": 0.2, "mean_e2el_ms": None},
+            "mean TPOT of 0.2 ms: to read the weights alone takes 14.48 ms",
         ),
+        (
+            "latency_units",
+            {"mean_tpot_ms": 0.01, "mean_itl_ms": 0.01, "mean_e2el_ms": None, "gpu": "Abacus"},
+            "no token comes so fast",
+        ),
+        ("latency_units", {"mean_itl_ms": 0.02}, "mean ITL of 0.02 ms and mean TPOT of 20 ms"),
+        ("latency_units", {"p99_ttft_ms": 2e5}, "p99_ttft_ms of 200000 ms is longer than the run"),
         ("percentile_order", {"p99_ttft_ms": 80.0}, "p99_ttft_ms 80 is below"),
         ("gpu_identity", {"n_gpus": 4, "gpu_power_w": 1200.0}, "4 cards, but"),
         (
@@ -150,6 +157,14 @@ def test_a_closed_load_of_all_requests_at_once_is_no_burst():
     at_once = {"arrival": "burst", "request_rate_per_s": np.inf}
     assert _found(at_once | {"mean_ttft_ms": None}) == {}, "a batch, of which latency is not asked"
     assert "requests arrive for 0 of 110 s" in _found(at_once)["0", "burst"]
+
+
+def test_a_closed_load_of_one_round_drains_and_ragged_lengths_are_no_contradiction():
+    round_ = {"arrival": "closed", "request_rate_per_s": np.inf, "max_concurrency": 400}
+    assert ("0", "littles_law") not in _found(round_)
+    ragged = {"mean_tpot_ms": 35.0, "mean_itl_ms": 20.0}
+    assert ("0", "e2e_identity") not in _found(ragged)
+    assert ("0", "e2e_identity") in _found(ragged | {"mean_itl_ms": None})
 
 
 def test_copies_of_attention_may_have_cards_of_their_own():

@@ -1,5 +1,6 @@
 """The bundled study, and reading of good, bad and hostile result files."""
 
+import itertools
 import json
 import os
 import shutil
@@ -476,6 +477,11 @@ def _row(source, **changes):
     return run | changes
 
 
+def _copies(*rows, folders=None):
+    found = twins(list(rows), folders or ["a"] * len(rows), range(len(rows)))
+    return sorted((rows[one]["run_id"], rows[two]["run_id"]) for one, two in found)
+
+
 @pytest.mark.parametrize(
     ("second", "is_copy"),
     [
@@ -484,24 +490,23 @@ def _row(source, **changes):
         (_row("run.csv", mean_ttft_ms=300.0), False),
         (_row("run.csv", total_in_tok=14000), False),
         (_row("run.csv", duration_s=90.0), False),
-        (_row("b/run.csv"), False),
         (_row("other.json"), False),
         (_row("run.csv", tool="llmperf"), False),
     ],
 )
 def test_one_run_in_two_forms_is_kept_once_and_two_runs_twice(second, is_copy):
-    found = list(twins([_row("run.json"), second], [0, 1]))
-    assert found == ([(1, 0)] if is_copy else [])
+    found = _copies(_row("run.json"), second)
+    assert found == ([("run.csv", "run.json")] if is_copy else [])
+    assert _copies(_row("run.json"), second, folders=["a", "b"]) == []
 
 
-def test_runs_of_equal_counts_in_two_forms_find_their_own_copies():
-    rows = [
-        _row(f"r.{end}", run_id=f"{end}{s}", duration_s=s)
-        for end in ("json", "csv")
-        for s in (46.0, 92.0)
-    ]
-    assert sorted(twins(rows, range(4))) == [(2, 0), (3, 1)]
-    assert sorted(twins(rows[::-1], range(4))) == [(0, 2), (1, 3)]
+@pytest.mark.parametrize("turn", [1, -1])
+def test_runs_of_equal_counts_in_two_forms_find_their_own_copies(turn):
+    pairs = itertools.product(("json", "csv"), (46.0, 92.0))
+    rows = [_row(f"r.{end}", run_id=f"{end}{s:g}", duration_s=s) for end, s in pairs]
+    assert _copies(*rows[::turn]) == [("csv46", "json46"), ("csv92", "json92")]
+    near = [_row("a.csv", duration_s=60.4), _row("p.csv", duration_s=60.001), _row("p.json")]
+    assert _copies(*near[::turn]) == [("p.csv", "p.json")], "the nearest, not the first"
 
 
 def test_an_identity_that_stands_for_two_runs_is_said_to(tmp_path):

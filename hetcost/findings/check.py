@@ -46,6 +46,7 @@ _HARDWARE = (
     "expert_parallel",
 )
 _LENGTHS = ("mean_in_tok", "mean_out_tok")
+_LEAP = 1.5  # between lengths of one kind and those of another
 
 
 class Check(NamedTuple):
@@ -115,32 +116,37 @@ def is_said(runs: pd.DataFrame, name: str, text: str) -> Mask:
     return (column(runs, name).astype("object") == text).to_numpy(dtype=bool)
 
 
-def series_of(runs: pd.DataFrame, *further: str) -> NDArray[np.int64]:
-    """Return the number of the series that each run belongs to: like lengths, too.
+def series_of(runs: pd.DataFrame, *further: str, alike: Iterable[str] = ()) -> NDArray[np.int64]:
+    """Return the number of the series that each run belongs to.
 
-    Runs that name no model are of one series only where they stand in one file.
+    Its runs have the same configuration, and the same of what is named further; lengths, and what
+    is to be alike, differ little from one to the next. Runs that name no model are of one series
+    only where they stand in one file.
     """
-    return _numbered(runs, (*SERIES, *further))
+    return _numbered(runs, (*SERIES, *further), (*_LENGTHS, *alike))
 
 
 def work_of(runs: pd.DataFrame) -> NDArray[np.int64]:
     """Return the number of the work that each run did: runs of one differ in hardware and load."""
-    return _numbered(runs, [name for name in SERIES if name not in _HARDWARE])
+    return _numbered(runs, [name for name in SERIES if name not in _HARDWARE], _LENGTHS)
 
 
-def _numbered(runs: pd.DataFrame, names: Iterable[str]) -> NDArray[np.int64]:
+def _numbered(runs: pd.DataFrame, names: Iterable[str], alike: Iterable[str]) -> NDArray[np.int64]:
     if not len(runs):
         return np.zeros(0, dtype=np.int64)
-    keys = [name for name in names if name in runs]
-    frame = runs[keys].assign(**{name: length_class(runs, name) for name in _LENGTHS})
+    frame = runs[[name for name in names if name in runs]].reset_index(drop=True)
     file = column(runs, "source").astype("str").str.rpartition(":")[0]
-    frame["file"] = file.where(column(runs, "model").isna())
-    groups = frame.groupby([*keys, *_LENGTHS, "file"], dropna=False, sort=False)
-    return np.asarray(groups.ngroup(), dtype=np.int64)
+    frame["file"] = file.where(column(runs, "model").isna()).to_numpy()
+    found = frame.groupby([*frame.columns], dropna=False, sort=False).ngroup()
+    for name in alike:
+        found = _parted(found, numbers_or_missing(runs, name))
+    return np.asarray(found, dtype=np.int64)
 
 
-def length_class(runs: pd.DataFrame, name: str) -> Floats:
-    """Return the class of a length or number: those in one differ by less than a factor of two."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        doublings = np.log2(numbers_or_missing(runs, name))
-    return np.asarray(np.round(doublings))
+def _parted(groups: pd.Series, values: Floats) -> pd.Series:
+    """Part groups where sorted values leap; those that are missing are a group of their own."""
+    frame = pd.DataFrame({"group": groups, "value": values}).sort_values(["group", "value"])
+    before = frame.groupby("group")["value"].shift()
+    leaps = (frame["value"] > before * _LEAP) | (frame["value"].isna() & before.notna())
+    parts = frame.assign(part=leaps.cumsum()).groupby(["group", "part"], sort=False).ngroup()
+    return parts.sort_index()

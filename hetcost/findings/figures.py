@@ -16,9 +16,12 @@ from hetcost.units import MS_PER_S
 
 _APART = 0.05  # of a rate that the tool states and the one that is had from tokens and time
 _IDENTITY = 0.15  # of E2E and what TTFT and TPOT make of it
+_ROUNDS = 5  # requests of each of those in flight
 _OVER, _FAR_UNDER = 1.5, 1 / 3  # requests in flight over the limit that the client kept
 _LEAST_W, _OVER_LIMIT = 5.0, 1.2  # plausible power of a board: W, and times its limit
 _SMALLEST = 4.0  # weights of 16 bits over those of 4
+_LEAST_MS = 0.02  # 50,000 tokens a second in one answer
+_UNLIKE = 50.0  # ITL over TPOT, or the reverse: the ratio of units is 1000
 _SHORTCUTS = 20  # weights of 4 bits instead of 16, times tokens that a step may yield
 _PERCENTILE = re.compile(r"p(\d+(?:_\d+)?)_(ttft|tpot|itl|e2el)_ms")
 
@@ -48,8 +51,9 @@ def _identity(runs: pd.DataFrame) -> Texts:
         for name in ("mean_e2el_ms", "mean_ttft_ms", "mean_tpot_ms", "mean_out_tok")
     )
     made = ttft + (length - 1) * tpot
+    by_token = ttft + (length - 1) * numbers_or_missing(runs, "mean_itl_ms")
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.abs(made / e2e - 1) > _IDENTITY
+        apart = (np.abs(made / e2e - 1) > _IDENTITY) & ~(np.abs(by_token / e2e - 1) <= _IDENTITY)
     said = "mean E2E is {e2e:.6g} ms, TTFT + (n - 1) TPOT makes {made:.6g} ms"
     return texts(runs, apart, said, e2e=e2e, made=made)
 
@@ -60,7 +64,8 @@ def _little(runs: pd.DataFrame) -> Texts:
     limit = np.where(np.isnan(most), np.nan, np.fmin(most, number))
     closed = is_said(runs, "arrival", "closed")
     with np.errstate(invalid="ignore"):
-        apart = closed & ((flight > limit * _OVER) | (flight < limit * _FAR_UNDER))
+        rounds = number / limit >= _ROUNDS  # fewer are a burst that drains
+        apart = closed & ((flight > limit * _OVER) | (rounds & (flight < limit * _FAR_UNDER)))
     said = "{flight:.3g} requests were in flight on average, the client kept {limit:.0f}"
     return texts(runs, apart, said, flight=flight, limit=limit)
 
@@ -100,10 +105,19 @@ def _counts(runs: pd.DataFrame) -> Texts:
 
 def _units(runs: pd.DataFrame) -> Texts:
     """Compare latencies with the run's length, and with the time that reading the weights takes."""
-    whole, each = numbers_or_missing(runs, "mean_e2el_ms"), numbers_or_missing(runs, "mean_tpot_ms")
-    duration = numbers_or_missing(runs, "duration_s") * MS_PER_S
-    said = "mean E2E of {whole:.6g} ms is longer than the run, {duration:.6g} ms"
-    out = texts(runs, whole > duration * (1 + _APART), said, whole=whole, duration=duration)
+    duration, out = numbers_or_missing(runs, "duration_s") * MS_PER_S, np.full(len(runs), "", "O")
+    for name in (f"{statistic}_{metric}_ms" for metric in LATENCIES for statistic in STATISTICS):
+        latency = numbers_or_missing(runs, name)
+        said = f"{name} of {{latency:.6g}} ms is longer than the run, {{duration:.6g}} ms"
+        longer = latency > duration * (1 + _APART)
+        told = texts(runs, longer, said, latency=latency, duration=duration)
+        out = np.where(out == "", told, out)
+    gaps, each = numbers_or_missing(runs, "mean_itl_ms"), numbers_or_missing(runs, "mean_tpot_ms")
+    said = "mean ITL of {gaps:.4g} ms and mean TPOT of {each:.4g} ms"
+    unlike = (gaps < each / _UNLIKE) | (gaps > each * _UNLIKE)
+    out = np.where(out == "", texts(runs, unlike, said, gaps=gaps, each=each), out)
+    said = "mean TPOT of {each:.4g} ms: no token comes so fast"
+    out = np.where(out == "", texts(runs, each < _LEAST_MS, said, each=each), out)
     least = _weights_ms(runs) / _SHORTCUTS
     said = "mean TPOT of {each:.4g} ms: to read the weights alone takes {weights:.4g} ms"
     values = {"each": each, "weights": least * _SHORTCUTS}
@@ -117,8 +131,9 @@ def _weights_ms(runs: pd.DataFrame) -> Floats:
         for quantity in ("weight_gb", "active_params_b", "params_b")
     )
     bandwidth = _by_name(runs, "gpu", partial(reference.gpu_fact, quantity="bandwidth_gb_per_s"))
-    seconds = weights * active / parameters / (bandwidth * numbers_or_missing(runs, "n_gpus"))
-    return np.asarray(MS_PER_S * seconds)
+    with np.errstate(divide="ignore"):
+        rate = bandwidth * numbers_or_missing(runs, "n_gpus")
+        return np.asarray(MS_PER_S * weights * active / parameters / rate)
 
 
 def _value(fact: pd.Series | None) -> float:

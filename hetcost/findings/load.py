@@ -94,7 +94,7 @@ def _burst(runs: pd.DataFrame) -> Texts:
     offline = np.isnan(numbers_or_missing(runs, "mean_ttft_ms"))
     limited = np.isinf(rate) & (offline | ~np.isnan(numbers_or_missing(runs, "max_concurrency")))
     limited |= client_limited(runs)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         arriving = sent(runs) / rate
         share = 100 * arriving / duration
         drained = (share < 100 * _STEADY) & ~limited

@@ -27,7 +27,8 @@ def prefix_states(runs: pd.DataFrame) -> Texts:
     """Say of every run whether its prefix cache was cold, warm or that is unknown.
 
     *Warm*: an earlier run of the series sent the same prompts, the key-value cache holds all their
-    tokens, and no prefill shows in the tail of ITL at a load where it must. *Cold*: the first of
+    tokens, and no prefill shows in the tail of ITL at a load where it must, as it did in the first
+    run of these prompts. *Cold*: the first of
     its series, or the cache cannot hold them, or prefill shows. Where stream chunks were merged
     anywhere in the series, its tails are the host's and tell nothing. The share of cached tokens,
     where the engine tells it, goes before the tail. Which run was first is known of a series of
@@ -44,7 +45,7 @@ def prefix_states(runs: pd.DataFrame) -> Texts:
     first, later = _ranks(runs)
     cached = numbers_or_missing(runs, "cached_frac")
     cold = (first & ~flat) | (~first & ((most < needed) | (steep & ~host)))
-    warm = later & (least >= needed) & flat & ~host
+    warm = later & (least >= needed) & flat & ~host & _seen_first(runs, first & shows & ~flat)
     warm = np.where(np.isnan(cached), warm, later & (cached >= _MOST)) & ~_off(runs)
     cold = np.where(np.isnan(cached), cold, cached <= _NONE)
     found = np.select([warm, cold], ["warm", "cold"], "unknown").astype(object)
@@ -77,6 +78,12 @@ def _ranks(runs: pd.DataFrame) -> tuple[Mask, Mask]:
     )
     single = seeds.groupby(series_of(runs, "prompt_seed")).transform("sum") == 1
     return (known & seeds & single).to_numpy(), (known & ~prompts).to_numpy()
+
+
+def _seen_first(runs: pd.DataFrame, shown: Mask) -> Mask:
+    """Say of which prompts the first run was seen to prefill: its tail is no flat one."""
+    prompts = series_of(runs, "n_requests", "total_in_tok", "prompt_seed")
+    return pd.Series(shown).groupby(prompts).transform("any").to_numpy(dtype=bool)
 
 
 def _off(runs: pd.DataFrame) -> Mask:

@@ -50,13 +50,16 @@ def _cold_start(runs: pd.DataFrame) -> Texts:
 
 
 def _duplicate(runs: pd.DataFrame) -> Texts:
-    names = column(runs, "run_id").to_numpy(dtype=object, na_value="")
-    same = pd.Series(names).duplicated() & (names != "")
+    """Tell the later by run_id of two runs alike, in whatever order they stand."""
+    names = column(runs, "run_id").astype("object").fillna("").reset_index(drop=True)
+    rows = runs.reset_index(drop=True).loc[names.sort_values(kind="stable").index]
+    same = names.loc[rows.index].duplicated() & (names.loc[rows.index] != "")
     figures = [name for name in _MEASURED if name in runs]
     if len(figures) == len(_MEASURED):
-        known = runs[figures].notna().all(axis=1).to_numpy()
-        same |= runs.duplicated([*figures, *(n for n in ("model", "gpu") if n in runs)]) & known
-    return texts(runs, same.to_numpy(dtype=bool), "the same measurement stands here twice")
+        known = rows[figures].notna().all(axis=1)
+        same |= rows.duplicated([*figures, *(n for n in ("model", "gpu") if n in runs)]) & known
+    found = same.sort_index().to_numpy(dtype=bool)
+    return texts(runs, found, "the same measurement stands here twice")
 
 
 def _mixed_dtypes(runs: pd.DataFrame) -> Texts:

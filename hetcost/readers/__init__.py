@@ -116,7 +116,9 @@ def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterato
         values = list(json_records(text))
         if text.strip() and all(found.reason for found in values):
             unnamed = tables.unnamed(head, columns)
-            yield Found(1, reason=unnamed or "no result of a known tool: not JSON, nor a text of theirs")
+            yield Found(
+                1, reason=unnamed or "no result of a known tool: not JSON, nor a text of theirs"
+            )
             return
         yield from rows_of_values(values)
         return

@@ -36,6 +36,7 @@ _ENERGY = ("energy_consumption", "nvidia_energy_consumption", "amd_energy_consum
 _USE = ("gpu_utilization", "nvidia_gpu_utilization", "amd_gfx_activity")
 _W = {"mW": 1e-3, "W": 1.0, "kW": 1e3}
 _J = {"mJ": 1e-3, "J": 1.0, "kJ": 1e3, "MJ": 1e6}
+_RESET = 2.0  # times power × time that a counter may tell, or a part of it
 _APART = 0.1  # of energy by the counter and by mean power × time
 
 
@@ -81,6 +82,10 @@ def boards(record: Mapping[str, Any], duration: float) -> Boards:
     names = {board.name for board in used}
     energy = sum((_energy_j(board.metrics) for board in used), 0.0)
     power = sum((_power_w(board.metrics) for board in used), 0.0)
+    by_power = power * duration
+    if by_power > 0 and not 1 / _RESET < energy / by_power < _RESET and not math.isnan(energy):
+        warnings.append("the energy counter contradicts power × time, and is left out")
+        energy = math.nan
     if len(names) > 1:
         warnings.append(f"boards of several kinds: {', '.join(sorted(map(str, names)))}")
     if abs(energy - power * duration) > _APART * max(energy, power * duration):
@@ -132,7 +137,8 @@ def _did_nothing(metrics: Mapping[str, Any]) -> bool:
 
 
 def _power_w(metrics: Mapping[str, Any]) -> float:
-    return _stat(metrics, _POWER, "avg") * _unit(metrics, _POWER, _W)
+    watts = _stat(metrics, _POWER, "avg") * _unit(metrics, _POWER, _W)
+    return math.nan if watts < 0 else watts
 
 
 def _energy_j(metrics: Mapping[str, Any]) -> float:

@@ -149,7 +149,7 @@ class Requests:
             out["itl_kind"] = "request_mean"
         out |= statistics_ms("itl", self._gaps)
         for metric, values in self._values.items():
-            out |= statistics_ms(metric, np.array(values))
+            out |= statistics_ms(metric, np.sort(values))
         keep_measured(out)
         if self._unread:
             add_warning(out, f"{self._unread} requests of the file could not be read")

@@ -12,8 +12,13 @@ _SAME = 0.01  # each form rounds, and takes the duration a little differently
 _ALIKE = ("duration_s", "total_in_tok", "mean_ttft_ms", "mean_e2el_ms")
 
 
-def twins(rows: list[dict[str, Any]], places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the places of rows that are copies, each once, with that of the row to keep."""
+def twins(
+    rows: list[dict[str, Any]], folders: list[str], places: Iterable[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the places of rows that are copies, each once, with that of the row to keep.
+
+    A tool's several forms of one run lie in one folder.
+    """
     first: dict[str, int] = {}
     forms: dict[tuple[Any, ...], list[int]] = {}
     for place in map(int, places):
@@ -22,31 +27,25 @@ def twins(rows: list[dict[str, Any]], places: Iterable[int]) -> Iterator[tuple[i
         if twin != place:
             yield place, twin
         elif row.get("tool") in _IN_SEVERAL_FORMS:
-            folder = row["source"].rpartition("/")[0]
             counts = (row["tool"], row.get("completed"), row.get("total_out_tok"))
-            forms.setdefault((folder, *counts), []).append(place)
+            forms.setdefault((folders[place], *counts), []).append(place)
     for members in forms.values():
-        yield from _in_other_forms(rows, sorted(members, key=lambda place: _form(rows[place])))
+        if len(members) > 1:
+            yield from _in_other_forms(rows, members)
 
 
 def _in_other_forms(rows: list[dict[str, Any]], members: list[int]) -> Iterator[tuple[int, int]]:
-    """Pair rows with fuller forms of them; a run has one row of each form."""
-    kept: dict[int, set[int]] = {}
-    for place in members:
-        form = _form(rows[place])
-        twin = next(
-            (
-                each
-                for each, seen in kept.items()
-                if form not in seen and _alike(rows[place], rows[each])
-            ),
-            None,
-        )
-        if twin is None:
-            kept[place] = {form}
-        else:
-            kept[twin].add(form)
-            yield place, twin
+    """Pair rows with fuller forms of them, the nearest first; a run has one row of each form."""
+    kept: list[int] = []
+    for form in range(len(_FORMS) + 1):
+        of_form = [place for place in members if _form(rows[place]) == form]
+        pairs = [(_apart(rows[one], rows[two]), one, two) for one in of_form for two in kept]
+        paired: dict[int, int] = {}
+        for apart, one, two in sorted(pairs):
+            if apart <= _SAME and one not in paired and two not in paired.values():
+                paired[one] = two
+        yield from paired.items()
+        kept += [place for place in of_form if place not in paired]
 
 
 def _form(row: dict[str, Any]) -> int:
@@ -54,10 +53,11 @@ def _form(row: dict[str, Any]) -> int:
     return next((rank for rank, end in enumerate(_FORMS) if name.endswith(end)), len(_FORMS))
 
 
-def _alike(row: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Say whether two rows agree in all that both of them say."""
+def _apart(row: dict[str, Any], other: dict[str, Any]) -> float:
+    """Return by what share two rows differ at most, in what both of them say."""
+    apart = 0.0
     for name in _ALIKE:
         one, two = (float(each.get(name) or 0) for each in (row, other))
-        if one > 0 and two > 0 and abs(one - two) > _SAME * max(one, two):
-            return False
-    return True
+        if one > 0 and two > 0:
+            apart = max(apart, abs(one - two) / max(one, two))
+    return apart

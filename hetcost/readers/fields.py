@@ -189,6 +189,11 @@ def inner(record: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
     return found
 
 
+def printable(text: str) -> str:
+    """Return a text as it can be printed on one line: what cannot is escaped."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 def is_unicode(text: str) -> bool:
     """Say whether a text can be written as UTF-8: half a surrogate pair cannot."""
     try:

@@ -37,7 +37,7 @@ def candidates(paths: Paths) -> Iterator[Candidate]:
     ReadError
         What was asked for is no path.
     """
-    found = list(_asked(paths))
+    found = list({candidate.path: candidate for candidate in _asked(paths)}.values())
     called: dict[str, list[str]] = {}
     for candidate in found:
         called.setdefault(candidate.name, []).append(os.path.abspath(candidate.path))  # noqa: PTH100

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, out_of_bounds
-from hetcost.errors import AmbiguousNameError, ReadError, UnknownNameError, unknown_name
+from hetcost.errors import AmbiguousNameError, ReadError, UnknownNameError, listing, unknown_name
 from hetcost.readers.fields import INFERRED, add_warning, flag, number, shown, text
 from hetcost.reference import gpu_name
 from hetcost.yaml12 import read_yaml
@@ -33,6 +33,9 @@ _GIVEN = {column.name: column for column in (*RUN_COLUMNS, *OPTIONAL_RUN_COLUMNS
 _OF_BOARDS = ("gpu_energy_j", "gpu_power_w", "energy_method")
 
 
+_WORDS = {"prefix_state": ("cold", "warm", "unknown"), "phase": ("warmup", "measure")}
+
+
 class Given:
     """Run columns stated for all runs, and for the runs of single models.
 
@@ -51,6 +54,9 @@ class Given:
     """
 
     def __init__(self, sidecar: str | os.PathLike[str] | None = None, /, **columns: Any) -> None:
+        if not isinstance(sidecar, (str, os.PathLike, type(None))):
+            message = f"sidecar: {shown(sidecar)} where the path of a YAML file belongs"
+            raise ReadError(message)
         stated = {} if sidecar is None else _read_sidecar(sidecar)
         by_model = stated.pop(BY_MODEL, {})
         self._stated, self._columns = _known(stated), _known(columns)
@@ -166,6 +172,9 @@ def _known(columns: Any) -> dict[str, Any]:
 
 def _value(columns: Mapping[str, Any], name: str) -> Any:
     column = _GIVEN[name]
+    if name in _WORDS and (word := text(columns, name)) not in _WORDS[name]:
+        message = f"given: {name}: {word!r} is none of {listing(_WORDS[name])}"
+        raise ReadError(message)
     if column.kind in ("text", "flag"):
         return (text if column.kind == "text" else flag)(columns, name)
     value = number(columns, name)

@@ -16,12 +16,14 @@ from contextlib import closing
 from typing import IO, NamedTuple
 
 from hetcost.errors import ReadError
+from hetcost.readers.fields import printable
 from hetcost.readers.files import NO_RESULT, STDIN, SUFFIXES
 
 WHOLE = 2**25  # bytes; a file of JSON Lines that is larger is read line by line
 LARGEST = 2**28  # bytes; anything else that is larger is refused, and so is a longer line
 _EXPANSION = 200  # bytes that a compressed one may become; results become about 20
 _MOST_MEMBERS = 100_000
+_MOST_OF_ONE = 2**30  # bytes that the members of one archive may become together
 _BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -99,12 +101,16 @@ def _members(name: str, file: IO[bytes]) -> Iterator[Opened]:
         if len(members) > _MOST_MEMBERS:
             message = f"an archive of {len(members)} members"
             raise ReadError(message)
+        left, found = _MOST_OF_ONE, False
         for member in members:
             parts = member.filename.split("/")
-            if member.is_dir() or _OF_SYSTEMS in parts or parts[-1].startswith("."):
+            hidden = _OF_SYSTEMS in parts or parts[-1].startswith(".")
+            if hidden or member.filename.endswith("/"):
                 continue
-            shown = f"{name}/{member.filename}"
-            if trouble := _trouble(member):
+            found, left = True, left - member.file_size
+            shown = f"{name}/{printable(member.filename)}"
+            trouble = "the archive becomes too large" if left < 0 else _trouble(member)
+            if trouble:
                 yield Opened(shown, trouble=trouble)
                 continue
             try:
@@ -112,10 +118,14 @@ def _members(name: str, file: IO[bytes]) -> Iterator[Opened]:
                     yield _text(shown, stream, member.compress_size * _EXPANSION + WHOLE)
             except (ReadError, *_DAMAGES) as error:
                 yield Opened(shown, trouble=str(error or type(error).__name__))
+    if not found:
+        yield Opened(name, trouble="no result file in this archive")
 
 
 def _trouble(member: zipfile.ZipInfo) -> str:
     lower = member.filename.lower()
+    if not lower:
+        return "it has no name"
     if member.flag_bits & 1:
         return "it is encrypted"
     if lower.endswith(_PACKED):

@@ -46,7 +46,7 @@ class Pooled:
 
     def mean(self) -> float:
         """Average the values, in ms."""
-        short, others = self._short().sum(dtype="float64"), np.asarray(self._ms).sum()
+        short, others = self._short().sum(dtype="uint64"), math.fsum(self._ms)
         return float(short / _NS_PER_MS + others) / len(self)
 
     def percentiles(self, percents: Sequence[float]) -> list[float]:

@@ -17,11 +17,11 @@ import pandas as pd
 from hetcost.columns import OPTIONAL_RUN_COLUMNS, RUN_COLUMNS, conform
 from hetcost.errors import DataWarning, ReadError, listing
 from hetcost.findings import noted
-from hetcost.findings.check import length_class, series_of
+from hetcost.findings.check import series_of
 from hetcost.readers import Row, rows_of_text, rows_of_values
 from hetcost.readers.copies import twins
 from hetcost.readers.derived import derive, impossible
-from hetcost.readers.fields import add_warning
+from hetcost.readers.fields import add_warning, printable
 from hetcost.readers.files import Candidate, Paths, candidates
 from hetcost.readers.given import Given
 from hetcost.readers.opening import Opened, opened
@@ -29,12 +29,12 @@ from hetcost.readers.parquet import rows_of_parquet
 from hetcost.readers.records import Found, json_lines
 from hetcost.readers.tables import checked
 
-_LOAD = ("tool", "kv_dtype", "request_rate_per_s", "burstiness", "max_concurrency", "n_requests")
+_LOAD = ("tool", "kv_dtype", "request_rate_per_s", "burstiness", "max_concurrency")
 _IDENTITY = {each.name for each in RUN_COLUMNS} - {"warnings", "tool_version", "prefix_state"}
-_MEASURED = {"duration_s", "completed", "total_in_tok", "total_out_tok"} | {
-    name for name in _IDENTITY if name.endswith(("_ms", "_per_s"))
+_MEASURED = {"duration_s", "completed", "total_in_tok", "total_out_tok", "out_tok_per_s"} | {
+    name for name in _IDENTITY if name.endswith("_ms")
 }
-_ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "source", "run_id"]
+_ORDER = ["study", "model", "gpu", "n_gpus", "request_rate_per_s", "date", "file", "line", "run_id"]
 _KNOWN = {each.name for each in (*RUN_COLUMNS, *OPTIONAL_RUN_COLUMNS)}
 _MOST_TOLD = 100  # refusals of one file that are listed one by one
 _MOST_OTHERS = 200  # columns beside the known ones
@@ -61,12 +61,13 @@ class _Finds:
 
     rows: list[dict[str, Any]]
     places: list[tuple[str, int | None]]
+    folders: list[str]  # where each row's file lies
     refused: list[tuple[str, int | None, str]]
     others: set[str]  # columns that no dictionary has: further percentiles
 
     def undo(self, before: int) -> None:
         """Forget rows of a file that turns out to be no whole one: they do not stand."""
-        del self.rows[before:], self.places[before:]
+        del self.rows[before:], self.places[before:], self.folders[before:]
 
 
 def scan_runs(
@@ -100,7 +101,7 @@ def scan_runs(
         A given name is no run column.
     """
     known, columns = Given(sidecar, **given), checked(columns)
-    finds = _Finds([], [], [], set())
+    finds = _Finds([], [], [], [], set())
     found = list(candidates(paths))
     for done, candidate in enumerate(found, start=1):
         _read(candidate, known, columns, finds)
@@ -136,7 +137,9 @@ def _read(
         for source in opened(candidate.name, candidate.path):
             begun = len(finds.rows)
             try:
-                _take(source, given, columns, finds)
+                inside = source.name.removeprefix(candidate.name)
+                folder = os.path.dirname(os.path.abspath(candidate.path) + inside)  # noqa: PTH100, PTH120
+                _take(source, folder, given, columns, finds)
             except (ReadError, OSError) as error:
                 finds.undo(begun)
                 finds.refused.append((source.name, None, str(error)))
@@ -145,7 +148,13 @@ def _read(
         finds.refused.append((candidate.name, None, str(error)))
 
 
-def _take(source: Opened, given: Given, columns: Mapping[str, str] | None, finds: _Finds) -> None:
+def _take(
+    source: Opened,
+    folder: str,
+    given: Given,
+    columns: Mapping[str, str] | None,
+    finds: _Finds,
+) -> None:
     if source.trouble:
         raise ReadError(source.trouble)
     before, number = len(finds.rows), 0
@@ -162,6 +171,7 @@ def _take(source: Opened, given: Given, columns: Mapping[str, str] | None, finds
         _leave_out_columns(row, finds.others)
         finds.rows.append(row)
         finds.places.append((source.name, found.line))
+        finds.folders.append(folder)
     if number > 1 and len(finds.rows) == before and len({reason for *_, reason in refused}) == 1:
         # Lines of another kind of file altogether: said once.
         name, line, reason = refused[0]
@@ -203,7 +213,7 @@ def _leave_out_columns(row: Row, others: set[str]) -> None:
 
 def _printable(reason: str) -> str:
     """Return a reason as it can be printed and written, and no longer than can be read."""
-    safe = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in reason)
+    safe = printable(reason)
     return safe if len(safe) <= _LONGEST else f"{safe[:_LONGEST]} …"
 
 
@@ -227,8 +237,10 @@ def _run_id(row: Mapping[str, Any]) -> str:
     return hashlib.sha256("\0".join(texts).encode() + packed).hexdigest()[:12]
 
 
-def _content(row: Mapping[str, Any]) -> str:
-    return _run_id({name: value for name, value in row.items() if name in _MEASURED})
+def _agree(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether two rows hold the same figures, as far as both hold them."""
+    figures = ((row.get(name), other.get(name)) for name in _MEASURED)
+    return all(one == two or pd.isna(one) or pd.isna(two) for one, two in figures)
 
 
 def _settle(finds: _Finds) -> pd.DataFrame:
@@ -239,10 +251,10 @@ def _settle(finds: _Finds) -> pd.DataFrame:
         if keep[index]:
             finds.refused.append((*finds.places[index], reason))
             keep[index] = False
-    for index, twin in twins(finds.rows, np.flatnonzero(keep)):
+    for index, twin in twins(finds.rows, finds.folders, np.flatnonzero(keep)):
         one, other = finds.rows[index], finds.rows[twin]
         reason = f"the same run as {other['source']}"
-        if one["run_id"] == other["run_id"] and _content(one) != _content(other):
+        if one["run_id"] == other["run_id"] and not _agree(one, other):
             reason = f"its run_id is that of {other['source']}, whose figures are others"
         finds.refused.append((*finds.places[index], reason))
         keep[index] = False
@@ -250,7 +262,10 @@ def _settle(finds: _Finds) -> pd.DataFrame:
     runs = conform(derive(conform(frame[keep], columns)), columns)
     told = [each.name for each in OPTIONAL_RUN_COLUMNS if each.name in runs]
     runs = runs.drop(columns=[name for name in told if runs[name].isna().all()])
-    runs = runs.sort_values(_ORDER, ignore_index=True, kind="stable")
-    load = series_of(runs.assign(n_requests=length_class(runs, "n_requests")), *_LOAD)
+    places = [str(source).rpartition(":") for source in runs["source"]]
+    lines = pd.to_numeric(pd.Series([line for *_, line in places], dtype="str"), errors="coerce")
+    runs = runs.assign(file=[file for file, *_ in places], line=lines.to_numpy())
+    runs = runs.sort_values(_ORDER, ignore_index=True, kind="stable").drop(columns=["file", "line"])
+    load = series_of(runs, *_LOAD, alike=["n_requests"])
     runs["repeat"] = (runs.groupby(load).cumcount() + 1).astype("Int64")
     return noted(runs)

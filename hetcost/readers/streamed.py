@@ -1,9 +1,10 @@
 """Latencies that a client writes although it did not measure them.
 
 * A run without a completed request has no latencies, whatever zeros stand there.
-* Where no first token was timed, or TTFT is all of E2E and no gaps fit behind it, the answers were
-  not streamed: each came in one piece. What is called TTFT is E2E then (unless it is 0), and there
-  is neither TTFT, TPOT nor ITL.
+* Where no first token was timed, or TTFT is all of E2E and no gap was measured behind it, the
+  answers were not streamed: each came in one piece. What is called TTFT is E2E then (unless it is
+  0), and there is neither TTFT, TPOT nor ITL. Where gaps were measured, a TTFT above E2E is a
+  contradiction; it stays, and checks tell it.
 * Answers of one token each have no time per token.
 * A single 0 is not measured either: no token takes no time.
 """
@@ -20,19 +21,20 @@ from hetcost.readers.fields import add_warning
 _OF_TOKENS = ("ttft", "tpot", "itl")
 _GAPS = ("tpot", "itl")
 _ALL_OF_IT = 0.99  # share of E2E that TTFT has where answers come in one piece
-_FITS = 2.0  # times the rest of the latency that gaps may make: tokens may come in bundles
+_LEAST_MS = 0.02  # no token takes less
 
 
 def keep_measured(row: dict[str, Any]) -> None:
     """Take the latencies out of a row that were not measured; warn if answers were not streamed."""
-    if row["completed"] == 0:
+    completed, tokens = (row.get(name, math.nan) for name in ("completed", "total_out_tok"))
+    if completed == 0:
         _drop(row, *LATENCIES)
         row.pop("goodput_per_s", None)
     elif row.get("streaming") is False:
         _drop(row, *_OF_TOKENS)
     elif _all_zero(row, "ttft"):
         _take_untimed(row)
-    elif row["total_out_tok"] <= row["completed"]:
+    elif tokens <= completed:
         _drop(row, *_GAPS)
     elif _is_whole(row):
         _take_whole(row)
@@ -65,21 +67,14 @@ def _take_whole(row: dict[str, Any]) -> None:
 
 
 def _is_whole(row: Mapping[str, Any]) -> bool:
+    gaps = _known(row, "itl") or _known(row, "tpot")  # ITL is timed, TPOT is worked out
+    if any(gap >= _LEAST_MS for gap in gaps):
+        return False
     for statistic in ("mean", "p50"):
-        first, whole, *gaps = (
-            row.get(f"{statistic}_{metric}_ms", math.nan) for metric in ("ttft", "e2el", *_GAPS)
-        )
+        first, whole = (row.get(f"{statistic}_{m}_ms", math.nan) for m in ("ttft", "e2el"))
         if not math.isnan(first + whole):
-            return first >= _ALL_OF_IT * whole and not any(
-                gap > 0 and not _n_gaps(row) * gap > _FITS * (whole - first) for gap in gaps
-            )
+            return bool(first >= _ALL_OF_IT * whole)
     return bool(_known(row, "ttft")) and _all_zero(row, *_GAPS)
-
-
-def _n_gaps(row: Mapping[str, Any]) -> float:
-    """Return the gaps of a mean answer."""
-    mean_out: float = row.get("mean_out_tok", row["total_out_tok"] / row["completed"])
-    return mean_out - 1
 
 
 def _all_zero(row: Mapping[str, Any], *metrics: str) -> bool:

@@ -33,6 +33,7 @@ from hetcost.columns import LATENCIES, OPTIONAL_RUN_COLUMNS, RUN_COLUMNS
 from hetcost.errors import DataWarning, ReadError, listing, nearest_first, unknown_name
 from hetcost.readers.fields import add_warning, date, flag, number, shown, text
 from hetcost.readers.records import Found
+from hetcost.readers.streamed import keep_measured
 
 TOOL = "table of runs"
 
@@ -126,7 +127,10 @@ def rows_of_table(text: str, columns: Columns = None) -> Iterator[Found]:
         if found.reason:
             yield found
         elif len(cells) != len(header):
-            yield Found(found.line, reason=f"{len(cells)} cells where the header has {len(header)}")
+            told = f"{len(cells)} cells where the header has {len(header)}"
+            more = sum(cell.count("\n") for cell in cells)
+            told += f" (lines {found.line} to {found.line + more}, by its quotes)" if more else ""
+            yield Found(found.line, reason=told)
         else:
             yield row_of(found.line, dict(zip(names, cells, strict=True)))
     if none:
@@ -226,6 +230,7 @@ def row_of(line: int, cells: Mapping[str, Any]) -> Found:
     if not _RUN_ID.fullmatch(row.get("run_id", "")):
         row.pop("run_id", None)
     _weigh_rates(row)
+    keep_measured(row)
     return Found(line, row)
 
 
