@@ -287,6 +287,12 @@ def test_what_is_known_of_the_cache_rests_on_dates_seeds_and_the_engines_word(
     assert _states(second, steep | first) == states[::-1]
 
 
+def test_a_flat_tail_tells_nothing_where_the_first_run_has_one_too():
+    later = LATER | FLAT
+    assert _states(FLAT, later) == ["unknown", "unknown"]
+    assert _states({}, later) == ["cold", "warm"]
+
+
 def test_a_run_by_itself_may_have_had_others_before_it():
     assert _states({"p99_itl_ms": 30.0}) == ["unknown"]
     assert _states({"p99_itl_ms": 60.0}) == ["cold"], "prefill shows"

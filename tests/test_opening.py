@@ -77,6 +77,24 @@ def test_what_is_no_text_in_an_archive_costs_nothing_beside_it(tmp_path):
     assert reasons == dict.fromkeys(["a.zip/bad.json", "a.zip/../up.json"], "not UTF-8 text")
 
 
+def test_archives_of_nothing_of_too_much_and_of_names_that_are_none(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("deep/", "")
+        archive.writestr("__MACOSX/a.json", TEXT)
+    assert _reason(tmp_path / "a.zip") == "no result file in this archive"
+    other = json.dumps(GOOD | {"duration": 51.0})
+    whole = _zip(tmp_path / "a.zip", a_json=TEXT, b_json=other).read_bytes()
+    (tmp_path / "a.zip").write_bytes(whole.replace(b"b.json", b"\0.json"))
+    scan = _scan(tmp_path / "a.zip")
+    assert len(scan.runs) == 1
+    assert scan.refused["reason"].tolist() == ["it has no name"]
+    monkeypatch.setattr(opening, "_MOST_OF_ONE", len(TEXT) + 10)
+    (tmp_path / "a.zip").write_bytes(whole)
+    scan = _scan(tmp_path / "a.zip")
+    assert scan.runs["source"].tolist() == ["a.zip/a.json:1"]
+    assert scan.refused["reason"].tolist() == ["the archive becomes too large"]
+
+
 def test_archives_of_kinds_that_python_does_not_know(tmp_path):
     (tmp_path / "good.json").write_text(TEXT)
     whole = _zip(tmp_path / "a.zip", a_json=json.dumps(GOOD | {"duration": 51.0})).read_bytes()

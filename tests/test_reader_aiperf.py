@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import random
 import tracemalloc
 from pathlib import Path
 
@@ -753,6 +754,14 @@ def test_a_broken_request_is_refused_and_the_run_says_so(tmp_path, case):
     run = scan.runs.iloc[0]
     _assert_values(run, {"completed": 1, "mean_ttft_ms": 20.0})
     assert run["warnings"] == "1 requests of the file could not be read"
+
+
+def test_the_order_of_requests_changes_nothing(tmp_path):
+    requests = _many(200)
+    run = _run(_write(tmp_path / "a.jsonl", *requests))
+    random.Random(1).shuffle(requests)
+    again = _run(_write(tmp_path / "a.jsonl", *requests))
+    assert run["run_id"] == again["run_id"]
 
 
 def test_a_request_that_stands_twice_counts_once(tmp_path):

@@ -148,6 +148,7 @@ def test_optional_columns_can_be_given(tmp_path):
         ("cached_frac", 1.5, "given: cached_frac: 1.5 is outside 0 … 1"),
         ("gpu_energy_j", math.inf, "given: gpu_energy_j: inf"),
         ("streaming", "perhaps", "streaming: 'perhaps' is neither true nor false"),
+        ("prefix_state", "lukewarm", "given: prefix_state: 'lukewarm' is none of 'cold', 'warm'"),
         ("cut_off", 3, "cut_off is worked out from the file"),
         ("reported_out_tok_per_s", 3, "reported_out_tok_per_s is worked out from the file"),
     ],

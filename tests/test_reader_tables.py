@@ -147,6 +147,16 @@ def test_commas_quotes_and_lines_in_a_cell(tmp_path):
     assert list(scan.runs["source"]) == ["b.csv:4"], "the line, not the row"
 
 
+def test_zeros_that_nobody_measured_are_missing(tmp_path):
+    names = "model,gpu,n_gpus,completed,duration_s,total_in_tok,total_out_tok,mean_ttft_ms,"
+    names += "mean_tpot_ms,mean_e2el_ms\n"
+    run = _only(_scan(tmp_path / "a.csv", names + "m,H200 SXM,8,0,10,0,0,0.0,0.0,0.0\n"))
+    assert run[["mean_ttft_ms", "mean_tpot_ms", "mean_e2el_ms"]].isna().all()
+    run = _only(_scan(tmp_path / "a.csv", names + "m,H200 SXM,8,10,10,50,100,900,0.0,900\n"))
+    assert not run["streaming"]
+    assert run["mean_e2el_ms"] == 900
+
+
 def test_a_quote_that_is_not_closed_costs_its_row_alone(tmp_path):
     lines = ["model,gpu,out_tok_per_s", *(f"m,RTX 4090,{rate}" for rate in range(100, 150))]
     lines[2] = '"' + lines[2]

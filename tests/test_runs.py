@@ -197,6 +197,17 @@ def test_a_load_repeated_with_other_prompts_is_a_repeat_and_another_load_is_none
     assert list(runs["repeat"]) == [1, 2, 1]
 
 
+def test_repeats_are_numbered_by_date_and_else_by_line_and_lengths_may_differ_a_little(tmp_path):
+    lines = [
+        GOOD | {"date": None, "duration": 50.0 + n, "total_output_tokens": 36_180 + 20 * n}
+        for n in range(12)
+    ]
+    runs = scan_runs(_write(tmp_path / "a.json", *lines)).runs
+    order = runs.sort_values("repeat")
+    assert order["repeat"].tolist() == list(range(1, 13))
+    assert order["source"].tolist() == [f"a.json:{n}" for n in range(1, 13)]
+
+
 def test_the_identity_of_a_run_is_what_was_measured(tmp_path):
     def identity(**changes):
         return _only(scan_runs(_write(tmp_path / "a.json", GOOD | changes)))["run_id"]
@@ -546,6 +557,22 @@ def test_a_table_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch
         write_runs(pd.DataFrame(), path)
     assert path.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_links_and_permissions_stay(tmp_path):
+    real, link, new = (tmp_path / name for name in ("real.csv", "link.csv", "new.csv"))
+    real.write_text("old", "utf-8")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    mask = os.umask(0o027)
+    try:
+        for path in (link, new):
+            write_runs(pd.DataFrame({"a": [1]}), path)
+    finally:
+        os.umask(mask)
+    assert link.is_symlink()
+    assert real.read_text("utf-8") == new.read_text("utf-8") == "a\n1\n"
+    assert [path.stat().st_mode & 0o777 for path in (real, new)] == [0o600, 0o640]
 
 
 @pytest.mark.parametrize(("name", "told"), [("no/runs.csv", "no such folder"), ("", "a folder")])
