@@ -30,6 +30,7 @@ from hetcost.readers import (
     llmperf,
     sglang,
     tables,
+    trtllm,
     vllm,
     vllm_batch,
 )
@@ -94,9 +95,16 @@ RESULT_READERS: tuple[ResultReader, ...] = (
     llmperf,
     llama_bench,
     guidellm,
+    trtllm,
 )
 REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
-TEXT_READERS: tuple[TextReader, ...] = (console, genai_csv, llama_bench_text, guidellm_csv, tables)
+TEXT_READERS: tuple[TextReader, ...] = (
+    console,
+    genai_csv,
+    llama_bench_text,
+    guidellm_csv,
+    tables,
+)
 
 
 def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterator[Found]:
