@@ -25,6 +25,7 @@ from hetcost.readers import (
     genai_csv,
     guidellm,
     guidellm_csv,
+    inferencex,
     llama_bench,
     llama_bench_text,
     llmperf,
@@ -96,6 +97,7 @@ RESULT_READERS: tuple[ResultReader, ...] = (
     llama_bench,
     guidellm,
     trtllm,
+    inferencex,
 )
 REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
 TEXT_READERS: tuple[TextReader, ...] = (
