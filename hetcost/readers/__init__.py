@@ -29,6 +29,7 @@ from hetcost.readers import (
     llama_bench,
     llama_bench_text,
     llmperf,
+    mlperf,
     sglang,
     tables,
     trtllm,
@@ -105,6 +106,7 @@ TEXT_READERS: tuple[TextReader, ...] = (
     genai_csv,
     llama_bench_text,
     guidellm_csv,
+    mlperf,
     tables,
 )
 
