@@ -29,6 +29,7 @@ from hetcost.readers import (
     llama_bench,
     llama_bench_text,
     llmperf,
+    mlenergy,
     mlperf,
     sglang,
     tables,
@@ -99,6 +100,7 @@ RESULT_READERS: tuple[ResultReader, ...] = (
     guidellm,
     trtllm,
     inferencex,
+    mlenergy,
 )
 REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
 TEXT_READERS: tuple[TextReader, ...] = (
