@@ -31,6 +31,7 @@ from hetcost.readers import (
     llmperf,
     mlenergy,
     mlperf,
+    optimum,
     sglang,
     tables,
     trtllm,
@@ -101,6 +102,7 @@ RESULT_READERS: tuple[ResultReader, ...] = (
     trtllm,
     inferencex,
     mlenergy,
+    optimum,
 )
 REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
 TEXT_READERS: tuple[TextReader, ...] = (
