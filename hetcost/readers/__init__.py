@@ -25,6 +25,7 @@ from hetcost.readers import (
     genai_csv,
     guidellm,
     guidellm_csv,
+    inference_perf,
     inferencex,
     llama_bench,
     llama_bench_text,
@@ -103,6 +104,7 @@ RESULT_READERS: tuple[ResultReader, ...] = (
     inferencex,
     mlenergy,
     optimum,
+    inference_perf,
 )
 REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
 TEXT_READERS: tuple[TextReader, ...] = (
