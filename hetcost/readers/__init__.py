@@ -30,6 +30,8 @@ from hetcost.readers import (
     llama_bench,
     llama_bench_text,
     llama_benchy,
+    llmd,
+    llmd_yaml,
     llmperf,
     mlenergy,
     mlperf,
@@ -44,6 +46,10 @@ from hetcost.readers.records import Found, json_records
 
 Row = dict[str, Any]
 HEAD = 2**16  # letters at either end of a text by which it is known
+_OTHER_YAML = (
+    "no result but what looks like YAML, as a sidecar or a configuration, and is no "
+    f"{llmd_yaml.TOOL}"
+)
 _JSON = re.compile(r"\s*(\{|\[\s*[\[{\]])")
 
 
@@ -106,6 +112,7 @@ RESULT_READERS: tuple[ResultReader, ...] = (
     mlenergy,
     optimum,
     inference_perf,
+    llmd,
 )
 REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
 TEXT_READERS: tuple[TextReader, ...] = (
@@ -115,6 +122,7 @@ TEXT_READERS: tuple[TextReader, ...] = (
     llama_benchy,
     guidellm_csv,
     mlperf,
+    llmd_yaml,
     tables,
 )
 
@@ -136,7 +144,7 @@ def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterato
         values = list(json_records(text))
         if text.strip() and all(found.reason for found in values):
             reason = f"no result of a known tool ({_tools()}): not JSON, nor a text of theirs"
-            yield Found(1, reason=reason)
+            yield Found(1, reason=_OTHER_YAML if llmd_yaml.is_yaml(head) else reason)
             return
         yield from rows_of_values(values)
         return

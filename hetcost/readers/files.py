@@ -14,7 +14,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 STDIN = "-"
 SUFFIXES = (
-    *(".json", ".jsonl", ".csv", ".txt", ".log", ".md"),
+    *(".json", ".jsonl", ".csv", ".txt", ".log", ".md", ".yaml", ".yml"),
     *(".parquet", ".gz", ".zip"),
 )
 _RESULT_FILE = f"result file ({', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]})"
