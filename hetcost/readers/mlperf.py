@@ -49,7 +49,6 @@ _ARRIVALS = {
     "SingleStream": "closed",
 }
 _PERFORMANCE = "PerformanceOnly"
-_LABELLED = re.compile(r"\s*([A-Za-z0-9][^:]*?)\s*:\s*(\S.*?)\s*")
 _STATISTIC = re.compile(
     r"(?:(mean)|(\d{1,2})\.(\d{2}) percentile) "
     r"(first token latency|time (?:to|per) output token|latency) \(ns\)"
@@ -82,11 +81,11 @@ def _labelled(lines: list[str]) -> dict[str, str]:
     """Return what stands behind each label, in small letters; a label may stand twice alike."""
     found: dict[str, str] = {}
     for line in lines:
-        if match := _LABELLED.fullmatch(line):
-            label, value = " ".join(match[1].split()).casefold(), match[2]
-            if found.setdefault(label, value) != value:
-                message = f"'{label}' stands twice: {found[label]} and {value}"
-                raise ReadError(message)
+        before, _, behind = line.partition(":")
+        label, value = " ".join(before.split()).casefold(), behind.strip()
+        if label and value and found.setdefault(label, value) != value:
+            message = f"'{label}' stands twice: {found[label]} and {value}"
+            raise ReadError(message)
     return found
 
 
