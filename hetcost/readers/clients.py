@@ -13,6 +13,7 @@ _ENGINES = {
     "tensorrt-llm": "TensorRT-LLM",
     "tensorrtllm": "TensorRT-LLM",
     "trt": "TensorRT-LLM",
+    "trtllm": "TensorRT-LLM",
 }
 
 
