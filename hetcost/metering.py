@@ -15,7 +15,7 @@ from hetcost.formulas import above, positive_fraction
 
 Floats = NDArray[np.float64]
 
-_GAP_IN_INTERVALS = 5.0  # a longer pause between two samples is a gap, unless the caller says
+GAP_IN_INTERVALS = 5.0  # a longer pause between two samples is a gap, unless the caller says
 _FILLED = ("gpu_energy_j", "gpu_power_w")
 
 
@@ -38,7 +38,9 @@ def attach_power(
     Parameters
     ----------
     runs : Rows with ``n_gpus duration_s`` and the start of each run on the clock of the log.
-    power : Tidy log: ``t_s gpu_uuid power_w``, any order, any sampling. [s], [W]
+    power : Tidy log: ``t_s gpu_uuid power_w``, any order, any sampling, as
+        :func:`~hetcost.read_power` returns it. Its ``scope``, if it has one, must not be
+        ``wall``: that is a whole server's. [s], [W]
     start_s : Column of `runs` that holds the starts, or the one start of all. [s]
     boards : Column of `runs` that names the boards of each, parted by blanks; a frame without it
         takes every board of the log.
@@ -58,8 +60,8 @@ def attach_power(
         A column is missing or holds what is no number, power is negative, or one board has two
         readings at one time.
     AssumptionError
-        The log overlaps no run, holds more boards during a run than the run used, or an argument
-        is out of range.
+        The log overlaps no run, holds more boards during a run than the run used, is of power at
+        the wall, or an argument is out of range.
 
     Examples
     --------
@@ -153,6 +155,12 @@ def _starts(runs: pd.DataFrame, start_s: str | float) -> Floats:
 
 
 def _log(power: pd.DataFrame) -> list[_Board]:
+    if "scope" in power and (power["scope"] == "wall").any():
+        message = (
+            "attach_power: the log is of power at the wall, of whole servers, not of boards; "
+            "keep its rows of scope 'board'"
+        )
+        raise AssumptionError(message)
     log = pd.DataFrame({"t_s": numbers(power, "t_s"), "power_w": numbers(power, "power_w")}).assign(
         gpu_uuid=power["gpu_uuid"].to_numpy()
     )
@@ -243,7 +251,7 @@ def _integrated(board: _Board, run: _Run, limits: _Limits) -> tuple[float, float
         return 0.0, 0.0
     longest = limits.max_gap_s
     if longest is None:
-        longest = _GAP_IN_INTERVALS * float(np.median(np.diff(board.t_s)))
+        longest = GAP_IN_INTERVALS * float(np.median(np.diff(board.t_s)))
     low, high = (np.clip(side, run.start_s, run.end_s) for side in (times[:-1], times[1:]))
     seconds = np.where(np.diff(times) <= longest, high - low, 0.0)
     mean_w = np.interp([low, high], times, watts).mean(axis=0)

@@ -15,7 +15,7 @@ FLOORS = [
     {"findings"},
     {"readers", "scenario"},
     {"runs", "metering"},
-    {"impacts"},
+    {"impacts", "power_logs"},
     {"pairing"},
     {"frontier", "published", "crossover", "uncertainty"},
     {"claims"},
