@@ -10,7 +10,7 @@ from conftest import ROOT
 FLOORS = [
     {"errors", "units"},
     {"columns", "resources", "parallel", "replacing", "yaml12"},
-    {"formulas", "slo"},
+    {"formulas", "slo", "recording"},
     {"reference"},
     {"findings"},
     {"readers", "scenario"},
