@@ -52,7 +52,11 @@ def quantity(cell: str, decimal: str = ".") -> tuple[float, str]:
         kind = "comma" if other == "," else "point"
         message = f"{shown(cell)}: a decimal {kind}, where decimal={decimal!r}"
         raise ReadError(message)
-    return float(written.replace(decimal, ".")), unit.strip()
+    value = float(written.replace(decimal, "."))
+    if math.isinf(value):
+        message = f"{shown(cell)} is no number that can be measured"
+        raise ReadError(message)
+    return value, unit.strip()
 
 
 def in_unit(cell: str, units: dict[str, float], unit: str, decimal: str = ".") -> float:

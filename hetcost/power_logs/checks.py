@@ -11,7 +11,7 @@ import pandas as pd
 from hetcost.errors import AmbiguousNameError, UnknownNameError, listing
 from hetcost.metering import GAP_IN_INTERVALS
 from hetcost.power_logs.samples import BOARD
-from hetcost.reference import gpu_fact, gpu_name, gpus
+from hetcost.reference import facts, gpu_fact, gpu_name
 from hetcost.reference.tables import Tables
 
 Refuse = Callable[[pd.DataFrame, str], None]
@@ -28,7 +28,6 @@ _ALMOST_NONE_W = 1.0  # the highest reading of a board that is less was not in w
 
 def limit_w(name: str | None, tables: Tables) -> tuple[float, str]:
     """Return the power limit of a card and what it is the limit of; of an unknown one, of any."""
-    cards = gpus(tables)
     names: list[str] = []
     if name is not None:
         try:
@@ -37,16 +36,19 @@ def limit_w(name: str | None, tables: Tables) -> tuple[float, str]:
             names = error.choices
         except UnknownNameError:
             names = []
-    facts = [gpu_fact(card, "tdp_w", tables=tables) for card in names]
-    known = [float(fact["value"]) for fact in facts if fact is not None]
-    if known:
-        return max(known), f"the limit of {' or '.join(names)}"
-    return float(cards["tdp_w"].max()), "the highest limit of any card in data/reference"
+    known = [gpu_fact(card, "tdp_w", tables=tables) for card in names]
+    watts = [float(fact["value"]) for fact in known if fact is not None]
+    if watts:
+        return max(watts), f"the limit of {' or '.join(names)}"
+    rows = facts("gpus", tables)
+    rows = rows[(rows["quantity"] == "tdp_w") & (rows["quality"] != "X") & (rows["value"] != "")]
+    return rows["value"].astype(float).max(), "the highest limit of any card in data/reference"
 
 
 def check_units(samples: pd.DataFrame, tables: Tables, refuse: Refuse) -> pd.DataFrame:
     """Refuse readings that cannot be watts: of a whole board with the likely unit, or each."""
     kept = []
+    limits: dict[str | None, tuple[float, str]] = {}
     for board, mine in samples.groupby("gpu_uuid", sort=False):
         watts = mine["power_w"].to_numpy()
         known = watts[np.isfinite(watts)]
@@ -54,7 +56,8 @@ def check_units(samples: pd.DataFrame, tables: Tables, refuse: Refuse) -> pd.Dat
             kept.append(mine)
             continue
         names = mine["gpu"].dropna()
-        limit, of = limit_w(names.iloc[0] if len(names) else None, tables)
+        name = names.iloc[0] if len(names) else None
+        limit, of = limits.setdefault(name, limits.get(name) or limit_w(name, tables))
         over = np.nan_to_num(watts) > _OVER_LIMIT * limit
         typical = float(np.median(known))
         if over.sum() * 2 >= len(known):
@@ -97,7 +100,7 @@ def one_endpoint(samples: pd.DataFrame, tell: Tell) -> pd.DataFrame:
             drop[places[own]] = True
             tell(
                 f"board {board} is logged at {len(places_of)} places at a time: {len(own)} samples "
-                f"of {endpoint or file} are left out"
+                f"of {f'{endpoint} in ' if endpoint else ''}{file} are left out"
             )
     return samples[~drop]
 
@@ -172,7 +175,8 @@ def power_from_counter(samples: pd.DataFrame) -> pd.DataFrame:
         both = pd.concat([start, end.assign(energy_j=np.nan)]).sort_values("t_s", kind="stable")
         both = both.assign(step=True)
         both.iloc[-1, both.columns.get_loc("energy_j")] = counted["energy_j"].iloc[-1]
-        made.append(both)
+        without = mine[~np.isfinite(mine["energy_j"])]
+        made.append(pd.concat([both, without]).sort_values("t_s", kind="stable"))
     return pd.concat(made) if made else samples
 
 

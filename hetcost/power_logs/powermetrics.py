@@ -15,12 +15,14 @@ from hetcost.errors import ReadError
 from hetcost.power_logs import cells as read
 from hetcost.power_logs.samples import MODULE, Options, numbered
 from hetcost.power_logs.windows import Window, samples_of_windows
+from hetcost.readers.fields import shown
 from hetcost.readers.records import Found
 from hetcost.units import MS_PER_S
 
 TOOL = "powermetrics"
 
 _BLOCK = re.compile(r"\*+ Sampled system activity \((.+?)\) \(([0-9.]+)ms elapsed\) \*+")
+_BEGIN = "Sampled system activity ("
 _POWER = re.compile(r"GPU Power: (.+)")
 _STAMP_S = 1.0  # stamps are cut to whole seconds
 _LAG_S = 0.5  # by which samples may fall behind their stamps before they are set anew
@@ -28,7 +30,7 @@ _LAG_S = 0.5  # by which samples may fall behind their stamps before they are se
 
 def claims_text(head: str, options: Options) -> bool:
     """Say whether a text that begins so is of powermetrics."""
-    return _BLOCK.search(head) is not None
+    return _BEGIN in head
 
 
 def samples_of_text(text: str, options: Options) -> Iterator[Found]:
@@ -37,12 +39,12 @@ def samples_of_text(text: str, options: Options) -> Iterator[Found]:
     begun: tuple[int, float, float] | None = None  # line, end, length
     for line, written in numbered(text):
         try:
-            if block := _BLOCK.fullmatch(written):
+            if _BEGIN in written:
                 if begun is not None:
                     yield Found(begun[0], reason="a sample without GPU power")
                 before_s = windows[-1].start_s + windows[-1].length_s if windows else None
                 begun = None
-                begun = (line, *_time(block, before_s, options))
+                begun = (line, *_time(written, before_s, options))
             elif begun is not None and (power := _POWER.fullmatch(written)):
                 _, end_s, length_s = begun
                 energy_j = read.in_unit(power.group(1), read.WATTS, "") * length_s
@@ -57,8 +59,12 @@ def samples_of_text(text: str, options: Options) -> Iterator[Found]:
     yield from samples_of_windows(windows, _STAMP_S)
 
 
-def _time(block: re.Match[str], before_s: float | None, options: Options) -> tuple[float, float]:
+def _time(written: str, before_s: float | None, options: Options) -> tuple[float, float]:
     """Return end and length of a sample: behind the one before, unless the stamp says otherwise."""
+    block = _BLOCK.fullmatch(written)
+    if block is None:
+        message = f"{shown(written)} is no begin of a sample"
+        raise ReadError(message)
     stamp_s = options.clock.stamp(block.group(1))
     length_s = float(read.quantity(block.group(2))[0]) / MS_PER_S
     if not length_s > 0:

@@ -9,6 +9,7 @@ refuses it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from hetcost.errors import ReadError
@@ -18,11 +19,12 @@ from hetcost.readers.records import Found
 
 TOOL = "PTDaemon"
 
+_LINE = re.compile(r"^Time,[^,\n]*,Watts,", re.MULTILINE)
+
 
 def claims_text(head: str, options: Options) -> bool:
     """Say whether a text that begins so is a log of PTDaemon."""
-    first = next(numbered(head), (1, ""))[1]
-    return first.startswith("Time,") and ",Watts," in first
+    return _LINE.search(head) is not None
 
 
 def samples_of_text(text: str, options: Options) -> Iterator[Found]:

@@ -23,6 +23,7 @@ from hetcost.readers.opening import Opened
 from hetcost.readers.records import Found, json_lines, json_records
 
 _HEAD = 2**16  # letters by which a text is known
+_MOST_OTHERS = 20  # objects at the begin of a file that may be of another kind
 _JSON = re.compile(r"\s*(\{|\[\s*\{)")
 
 
@@ -115,9 +116,11 @@ def _of_objects(values: Iterable[Found], options: Options) -> tuple[str, Iterato
             for tool in OBJECT_TOOLS:
                 if tool.claims(record):
                     return tool.TOOL, _samples([*before], rest, tool, options)
+        if sum(not each.reason for each in before) == _MOST_OTHERS:
+            break
+    if any(not each.reason for each in before):
         raise ReadError(_unknown("no sample of power"))
-    message = before[0].reason if before else "the file is empty"
-    raise ReadError(message)
+    raise ReadError(before[0].reason if before else "the file is empty")
 
 
 def _samples(

@@ -242,6 +242,9 @@ def _take(source: Opened, options: Options, finds: _Finds) -> None:
         else:
             finds.samples.append(each.value)
             finds.places.append((source.name, each.line, tool))
+    if not number and len(finds.samples) == before:
+        message = "no samples in this file"
+        raise ReadError(message)
     if number > 1 and len(finds.samples) == before and len(reasons) == 1:
         line, reason = refused[0]
         refused = [(line, f"{reason}; the same of its {number - 1} other lines")]

@@ -71,6 +71,7 @@ _BRACKETS = re.compile(r"(.*?)\s*[\[(]([^\])]*)[\])]")
 _SUFFIX = re.compile(r"(.+)_(w|watts|mw|kw|milliwatts|j|joules|s|sec|seconds|ms|us|ns)")
 _UNITS = {"w": "W", "watts": "W", "mw": "mW", "milliwatts": "mW", "kw": "kW", "j": "J"}
 _UNITS |= {"joules": "J", "sec": "s", "seconds": "s"}
+_PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?")  # no name of a column
 _STAMPED = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}[ T]\d{2}:\d{2}:\d{2}")
 _WATTS = re.compile(r"[0-9]+[.,]?[0-9]* *m?W")
 _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F-]{8,}")
@@ -270,6 +271,8 @@ def _board(row: list[str], layout: _Layout) -> tuple[str, bool]:
 
 def _layout(row: Sequence[str], options: Options) -> _Layout | None:
     """Return what the columns of a header hold; None if it is none of a table of power."""
+    if any(_PLAIN.fullmatch(cell) for cell in row):
+        return None
     columns: dict[str, Column] = {}
     powers: list[Column] = []
     mine = [_role(cell, options) for cell in row]
