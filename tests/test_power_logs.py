@@ -70,6 +70,7 @@ def _smi(header, row, unit=" W", end="\n"):
                 "u": (A, B)[index],
                 "p": f"{power:.2f}{unit}",
             }
+            cells |= dict(zip("dh", cells["t"].split(" "), strict=True))
             lines.append(row.format(**cells))
     return "\n".join(lines) + end
 
@@ -115,6 +116,7 @@ SMI = {
         "",
         {},
     ),
+    "day and time apart": ("date,time,gpu_uuid,power_w", "{d},{h},{u},{p}", "", {}),
     "draw is N/A, instant is there": (
         "timestamp, uuid, power.draw [W], power.draw.instant [W]",
         "{t}, {u}, [N/A], {p}",
@@ -346,6 +348,28 @@ def test_several_boards_without_a_column_that_tells_them_apart(log):
     with pytest.raises(ReadError, match="'0' may be an index or something else: pass columns="):
         hc.read_power(log(_smi(None, "{t}, {i}, {p}")), timezone="UTC")
 
+    text = "timestamp, count, power.draw [W]\n" + "".join(
+        f"{_stamp(n)}, 2, 100 W\n" for n in range(5)
+    )
+    with pytest.raises(ReadError, match="the machine has several boards"):
+        hc.read_power(log(text), timezone="UTC")
+    with pytest.raises(ReadError, match="no header, and 0 cells in W: pass columns="):
+        hc.read_power(log(_smi(None, "{t}, {i}, {p}", "")), timezone="UTC")
+
+
+def test_names_that_nothing_should_show_and_rows_without_board(log):
+    text = f"timestamp,uuid,power_w\n{T0},GPU\u202eevil,100\n{T0 + 1},,100\n{T0 + 2},{A},100\n"
+    assert _reasons(log(text)) == [
+        (2, "the name of its board is not plain text"),
+        (3, "a row without its board"),
+    ]
+
+
+def test_what_the_driver_says_in_between_is_refused(log):
+    lost = "Unable to determine the device handle for GPU 0000:01:00.0: GPU is lost."
+    text = _one("100 W", "100 W") + lost + "\n"
+    assert _reasons(log(text), timezone="UTC") == [(4, "1 cells where 3 belong")]
+
 
 def test_two_machines_are_told_apart_by_file(log):
     text = _smi("timestamp, index, power.draw [W]", "{t}, {i}, {p}")
@@ -368,6 +392,13 @@ def test_logs_that_follow_each_other_are_of_one_board(log):
         power = hc.read_power([log(first, "a.csv"), log(second, "b.csv")], timezone="UTC")
     assert power["gpu_uuid"].unique().tolist() == [A]
     assert len(power) == 4
+
+
+def test_a_long_log_costs_no_more_a_row(log):
+    header = "timestamp, uuid, power.draw [W], power.draw.instant [W]"
+    rows = [f"{header}\n{T0 + n}, {A}, [N/A], 100 W" for n in range(4000)]
+    power = hc.read_power(log("\n".join([*rows, ""])))
+    assert (len(power), power["power_w"].min()) == (4000, 100)
 
 
 def test_gaps_are_counted(log):
@@ -652,6 +683,9 @@ def test_the_wall_is_cut_to_its_window_and_is_no_board(log):
     name = log(SPL, "spl.txt")
     power = hc.read_power(name, timezone="UTC")
     assert (_joules(power), power["scope"].unique().tolist()) == (1400 - 100 + 150 - 50, ["wall"])
+    power.to_csv("tidy.csv", index=False)
+    assert set(hc.read_power("tidy.csv")["scope"]) == {"wall"}
+    assert "scope: 'x' is none of" in str(_reasons(log(f"t_s,power_w,scope\n{T0},1,x\n")))
     between = ("11-14-2023 22:13:22", "11-14-2023 22:13:24")
     with pytest.warns(hc.DataWarning) as told:
         cut = hc.read_power(name, timezone="UTC", between=between)
@@ -666,6 +700,26 @@ def test_the_wall_is_cut_to_its_window_and_is_no_board(log):
         hc.read_power(name, timezone="UTC", between=(T0, T0 + 60))
     with pytest.raises(AssumptionError, match="at the wall, of whole servers"):
         hc.attach_power(pd.DataFrame([{"n_gpus": 1, "start_s": T0, "duration_s": 5}]), power)
+
+
+def test_each_board_is_cut_by_its_own_readings(log):
+    rows = [(n, A, 100 + n) for n in range(10)] + [(n, B, "") for n in range(10)]
+    text = "timestamp,uuid,power_w\n" + "".join(f"{T0 + n},{u},{w}\n" for n, u, w in rows)
+    with pytest.warns(hc.DataWarning) as told:
+        power = hc.read_power(log(text), between=(T0 + 2.5, T0 + 6))
+    assert f"board {B}: its log does not cover the window" in " ".join(str(w.message) for w in told)
+    assert f"board {A}: its log" not in " ".join(str(w.message) for w in told)
+    assert power.loc[power["gpu_uuid"] == A, "power_w"].tolist() == [102.5, 103, 104, 105, 106]
+    assert power.loc[power["gpu_uuid"] == B, "power_w"].isna().all()
+
+
+def test_windows_that_follow_each_other_are_all_kept(log):
+    head = "start_time,window_name,elapsed_time,gpu0_energy\n"
+    starts = 1e6 + np.cumsum(np.r_[0, np.full(99, 0.1)])
+    text = head + "".join(f"{start},w,{0.1000001},10\n" for start in starts)
+    power = hc.read_power(log(text), zero_s=T0)
+    assert len(power) == 200
+    assert _joules(power) == pytest.approx(1000, rel=1e-4)
 
 
 def test_powermetrics(log):

@@ -22,6 +22,7 @@ Tell = Callable[[str], None]
 _OVER_LIMIT = 2.0
 _LIKELY = {"milliwatts": 1e-3, "hundredths of a watt": 1e-2, "tenths of a watt": 1e-1}
 _LIKELY_OVER = 1.2  # of the limit, what a right reading may be at most
+_LIKELY_FROM_W = 5.0  # the least a board draws
 _PAUSE_S = 1e-3  # between windows of energy that do not follow each other
 _ALMOST_NONE_W = 1.0  # the highest reading of a board that is less was not in watts
 
@@ -65,6 +66,7 @@ def check_units(samples: pd.DataFrame, tables: Tables, refuse: Refuse) -> pd.Dat
                 f"{unit} ({typical * factor:.4g} W)"
                 for unit, factor in _LIKELY.items()
                 if known.max() * factor <= _LIKELY_OVER * limit
+                and typical * factor >= _LIKELY_FROM_W
             ]
             likely = f"; likely {' or '.join(fits)}" if fits else ""
             told = f"board {board}: {typical:.6g} W is far over {limit:g} W, {of}{likely}"

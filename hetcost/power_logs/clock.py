@@ -31,7 +31,7 @@ _LONG = re.compile(
     r":(?P<second>\d{2}) (?P<year>\d{4})(?: (?P<offset>[+-]\d{4}))?"
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_COUNT = re.compile(r"[0-9]+(\.[0-9]*)?")
+_COUNT = re.compile(r"[0-9]+(\.[0-9]*)?([eE]\+?[0-9]+)?")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 _NO_DATE = re.compile(r"\d{1,2}:\d{2}(:\d{2})?(\.\d+)?")
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import pandas as pd
 
 from hetcost.errors import AssumptionError, DataWarning, ReadError
 from hetcost.power_logs import checks
 from hetcost.power_logs.clock import Clock, Zone
+from hetcost.power_logs.cutting import Between, cut, window_of
 from hetcost.power_logs.registry import samples_of
 from hetcost.power_logs.samples import Columns, Note, Options, Sample, checked
+from hetcost.readers.fields import is_unicode
 from hetcost.readers.files import Candidate, Paths, candidates
 from hetcost.readers.opening import Opened, opened
+from hetcost.readers.records import Found
 from hetcost.readers.scan import place_and_reason, printable
 from hetcost.reference.tables import Tables
 
@@ -32,8 +33,6 @@ _KINDS = {
     "tool": "str",
     "source": "str",
 }
-
-Between = Sequence[float | str] | None
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def scan_power(
     if gpu is not None and not isinstance(gpu, str):
         message = f"gpu={gpu!r}: the name of a card"
         raise AssumptionError(message)
-    window = _window(between, clock)
+    window = window_of(between, clock)
     finds = _Finds()
     for candidate in candidates(paths):
         _read(candidate, options, finds)
@@ -193,7 +192,7 @@ def scan_power(
         raise AssumptionError(message)
     samples = _settled(_frame(finds, gpu), tables, finds)
     if window is not None:
-        samples = _cut(samples, window, finds)
+        samples = cut(samples, window, finds.tell)
     power = samples.drop(columns=["line", "endpoint", "named", "step"])
     for message in finds.told:
         warnings.warn(f"power: {message}", DataWarning, stacklevel=2)
@@ -231,7 +230,7 @@ def _take(source: Opened, options: Options, finds: _Finds) -> None:
     before = len(finds.samples)
     refused: list[tuple[int, str]] = []
     number, reasons = 0, set()
-    for each in found:
+    for each in map(_with_plain_names, found):
         if each.reason:
             number += 1
             reasons.add(each.reason)
@@ -249,9 +248,19 @@ def _take(source: Opened, options: Options, finds: _Finds) -> None:
         line, reason = refused[0]
         refused = [(line, f"{reason}; the same of its {number - 1} other lines")]
     finds.refused += [(source.name, line, reason) for line, reason in refused]
-    if len(refused) < number and len(refused) == _MOST_TOLD:
+    if number > _MOST_TOLD == len(refused):
         more = f"{number - _MOST_TOLD} more lines of this file are no samples"
         finds.refused.append((source.name, None, more))
+
+
+def _with_plain_names(found: Found) -> Found:
+    """Refuse a sample whose board bears a name that no terminal and no page should show."""
+    if not isinstance(found.value, Sample):
+        return found
+    names = (found.value.board, found.value.gpu or "", found.value.endpoint)
+    if all(name.isprintable() and is_unicode(name) for name in names):
+        return found
+    return Found(found.line, reason="the name of its board is not plain text")
 
 
 def _frame(finds: _Finds, gpu: str | None) -> pd.DataFrame:
@@ -286,55 +295,3 @@ def _settled(samples: pd.DataFrame, tables: Tables, finds: _Finds) -> pd.DataFra
         for message in check(samples):
             finds.tell(message)
     return samples.reset_index(drop=True)
-
-
-def _window(between: Between, clock: Clock) -> tuple[float, float] | None:
-    if between is None:
-        return None
-    try:
-        ends = tuple(between)
-        low, high = (
-            clock.stamp(end, month_first=end[2:3] == "-") if isinstance(end, str) else float(end)
-            for end in ends
-        )
-    except (TypeError, ValueError) as error:
-        message = f"between={between!r}: begin and end, in seconds since 1970 or as stamps: {error}"
-        raise AssumptionError(message) from None
-    if not low < high:
-        message = f"between={between!r}: the end is not after the begin"
-        raise AssumptionError(message)
-    return low, high
-
-
-def _cut(samples: pd.DataFrame, window: tuple[float, float], finds: _Finds) -> pd.DataFrame:
-    """Cut to a window, its ends interpolated; tell what was before and after."""
-    low, high = window
-    parts = {"before": samples["t_s"] < low, "after": samples["t_s"] > high}
-    for where, out in parts.items():
-        if out.any():
-            cut = samples[out]
-            seconds = float(cut["t_s"].max() - cut["t_s"].min())
-            mean_w = float(cut.groupby("gpu_uuid")["power_w"].mean().sum())
-            finds.tell(
-                f"{int(out.sum())} samples {where} the window are cut: {seconds:.4g} s, "
-                f"mean {mean_w:.4g} W of all boards"
-            )
-    kept = []
-    for board, mine in samples.groupby("gpu_uuid", sort=False):
-        known = mine[mine["power_w"].notna()]
-        inside = mine[(mine["t_s"] >= low) & (mine["t_s"] <= high)]
-        if inside.empty:
-            finds.tell(f"board {board} has no sample in the window")
-            continue
-        first, last = inside["t_s"].iloc[0], inside["t_s"].iloc[-1]
-        edges = [low] if samples["t_s"].min() < low < first else []
-        edges += [high] if last < high < samples["t_s"].max() else []
-        made = inside.iloc[[0] * len(edges)].assign(
-            t_s=edges,
-            power_w=np.interp(edges, known["t_s"], known["power_w"]),
-            energy_j=np.nan,
-        )
-        if not (samples["t_s"].min() <= low and samples["t_s"].max() >= high):
-            finds.tell(f"board {board}: its log does not cover the window")
-        kept.append(pd.concat([inside, made]).sort_values("t_s", kind="stable"))
-    return pd.concat(kept, ignore_index=True) if kept else samples.iloc[:0]

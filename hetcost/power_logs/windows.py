@@ -10,6 +10,8 @@ from typing import NamedTuple
 from hetcost.power_logs.samples import BOARD, Note, Sample
 from hetcost.readers.records import Found
 
+_ROUNDED_S = 1e-3  # by which the end of a window and the begin of the next may differ
+
 
 class Window(NamedTuple):
     """Energy of a board over a time, in s since 1970, s and J."""
@@ -23,7 +25,7 @@ class Window(NamedTuple):
     scope: str = BOARD
 
 
-def samples_of_windows(windows: Iterable[Window], slack_s: float = 0.0) -> Iterator[Found]:
+def samples_of_windows(windows: Iterable[Window], slack_s: float = _ROUNDED_S) -> Iterator[Found]:
     """Yield two samples per window, whose trapezoid is its energy.
 
     A window within a longer one of its board is left out, and told: its energy is in that one. One
@@ -41,13 +43,13 @@ def samples_of_windows(windows: Iterable[Window], slack_s: float = 0.0) -> Itera
             beside = kept[max(place - 1, 0) : place + 1]
             over = max(beside, key=lambda each: _overlap_s(each, window), default=window)
             overlap_s = -math.inf if over is window else _overlap_s(over, window)
-            if overlap_s >= window.length_s - slack_s and overlap_s > 0:
+            if overlap_s <= min(slack_s, window.length_s / 2):
+                kept.insert(place, window)
+            elif overlap_s >= window.length_s - slack_s:
                 within.append(window.line)
-            elif overlap_s > slack_s:
+            else:
                 told = f"its time overlaps that of line {over.line} in part"
                 yield Found(window.line, reason=told)
-            else:
-                kept.insert(place, window)
         yield from _in_order(kept)
     if within:
         told = (

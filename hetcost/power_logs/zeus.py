@@ -6,7 +6,7 @@ column                                   note
 start_time                               a boot clock in most versions: needs ``zero_s=``
 elapsed_time                             s
 gpu0_energy, gpu1_energy …               J in the window, one board each; of CPU and DRAM no board
-time; power0, power1 … or gpu0_power …   of the power monitor: s, W
+time; power0, power1 … or gpu0_power …   of the power monitor, and of loggers that write so: s, W
 =======================================  =====================================================
 
 Energy below zero means that the counter was reset within the window: the line is refused. Of
@@ -28,15 +28,19 @@ TOOL = "Zeus"
 
 _WINDOWS = ("start_time", "window_name", "elapsed_time")
 _ENERGY = re.compile(r"gpu(\d+)_energy")
-_POWER = re.compile(r"gpu(\d+)_power|power(\d+)", re.IGNORECASE)
+_TIMES = ("time", "timestamp")
+_POWER = re.compile(r"gpu_?(\d+)_power(?:_w|_draw)?|power_?(\d+)(?:_w)?")
 _SHORTEST_S = 1e-3
 
 
 def claims_text(head: str, options: Options) -> bool:
     """Say whether a text that begins so is of Zeus."""
     names = _header(head)
-    return names[:3] == list(_WINDOWS) or (
-        names[:1] == ["time"] and len(names) > 1 and all(map(_POWER.fullmatch, names[1:]))
+    return names[:3] == list(_WINDOWS) or bool(
+        names[:1]
+        and names[0] in _TIMES
+        and len(names) > 1
+        and all(map(_POWER.fullmatch, names[1:]))
     )
 
 
@@ -53,7 +57,7 @@ def samples_of_text(text: str, options: Options) -> Iterator[Found]:
                 message = f"{len(cells)} cells where the header has {len(names)}"
                 raise ReadError(message)  # noqa: TRY301  one place that tells the line
             row = dict(zip(names, cells, strict=True))
-            if names[0] == "time":
+            if names[0] in _TIMES:
                 for sample in _powers(row, options):
                     yield Found(line, sample)
             else:
@@ -72,7 +76,7 @@ def _header(text: str) -> list[str]:
 
 
 def _powers(row: dict[str, str], options: Options) -> Iterator[Sample]:
-    t_s = options.clock.stamp(row["time"])
+    t_s = options.clock.stamp(row.get("time") or row.get("timestamp", ""))
     for name, cell in row.items():
         if found := _POWER.fullmatch(name):
             index = found.group(1) or found.group(2)
