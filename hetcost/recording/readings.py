@@ -18,7 +18,7 @@ from hetcost.units import MS_PER_S
 
 _QUERY = "timestamp,uuid,name,power.draw"
 _ANSWER_S = 10.0  # in which nvidia-smi must have answered
-_SILENT_INTERVALS = 10.0  # of nvidia-smi in a loop, after which it hangs
+_SILENT_S, _SILENT_INTERVALS = 10.0, 10.0  # of nvidia-smi in a loop, after which it hangs
 _MOST_STARTS = 4
 _ZONE_S = 900.0  # offsets from UTC are multiples
 _MW_PER_W = _MJ_PER_J = 1000.0
@@ -198,7 +198,7 @@ class _Smi:
             return
         lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True).start()
-        silent_s = max(_SILENT_INTERVALS * every_s, _ANSWER_S)
+        silent_s = max(_SILENT_INTERVALS * every_s, _SILENT_S)
         try:
             yield from self._taken(lines, silent_s, stop)
         finally:
