@@ -44,7 +44,8 @@ def attach_power(
     start_s : Column of `runs` that holds the starts, or the one start of all. [s]
     boards : Column of `runs` that names the boards of each, parted by blanks; a frame without it
         takes every board of the log.
-    min_covered_frac : Least share of a run that every board's log must cover, above 0. [1]
+    min_covered_frac : Least share of a run that every board's log must cover, and of its samples
+        in the run that must have power, above 0. [1]
     max_gap_s : Longest pause that is bridged, above 0; five of the board's median intervals if
         None. At least two samples of each board must lie in a run. [s]
 
@@ -124,11 +125,12 @@ class _Run(NamedTuple):
 
 
 class _Board(NamedTuple):
-    """The samples of one board, in order."""
+    """The samples of one board, in order, and the times of those without power."""
 
     uuid: str
     t_s: Floats
     power_w: Floats
+    absent_s: Floats
 
 
 class _Found(NamedTuple):
@@ -177,6 +179,7 @@ def _log(power: pd.DataFrame) -> list[_Board]:
             "power and are left out"
         )
         warnings.warn(message, DataWarning, stacklevel=3)
+    absent = log[np.isfinite(log["t_s"]) & log["power_w"].isna()].sort_values("t_s")
     boards = []
     for uuid, samples in usable.drop_duplicates().sort_values("t_s").groupby("gpu_uuid"):
         if (twice := samples["t_s"].duplicated()).any():
@@ -186,7 +189,8 @@ def _log(power: pd.DataFrame) -> list[_Board]:
             )
             raise ColumnError(message)
         times, watts = (np.asarray(samples[name].to_numpy()) for name in ("t_s", "power_w"))
-        boards.append(_Board(str(uuid), times, watts))
+        without = np.asarray(absent.loc[absent["gpu_uuid"] == uuid, "t_s"].to_numpy())
+        boards.append(_Board(str(uuid), times, watts, without))
     return boards
 
 
@@ -237,6 +241,12 @@ def _measure(run: _Run, log: list[_Board], limits: _Limits) -> _Found:
     if covered < limits.min_covered_frac:
         known = f"the log covers {covered:.0%} of the run, less than {limits.min_covered_frac:.0%}"
         return nothing(known, covered=covered, reached=True)
+    valid = min(_valid_frac(board, run) for board in log if board.uuid in there)
+    if valid < limits.min_covered_frac:
+        known = (
+            f"{valid:.0%} of a board's samples have power, less than {limits.min_covered_frac:.0%}"
+        )
+        return nothing(known, covered=covered, reached=True)
     power_w = sum(joules / seconds for joules, seconds in there.values())
     return _Found(power_w * length, power_w, covered, "", reached=True)
 
@@ -256,6 +266,15 @@ def _integrated(board: _Board, run: _Run, limits: _Limits) -> tuple[float, float
     seconds = np.where(np.diff(times) <= longest, high - low, 0.0)
     mean_w = np.interp([low, high], times, watts).mean(axis=0)
     return float((mean_w * seconds).sum()), float(seconds.sum())
+
+
+def _valid_frac(board: _Board, run: _Run) -> float:
+    """Return the share of a board's samples within a run that have power."""
+    counts = [
+        np.searchsorted(times, run.end_s, "right") - np.searchsorted(times, run.start_s, "left")
+        for times in (board.t_s, board.absent_s)
+    ]
+    return float(counts[0] / sum(counts))
 
 
 def _span(times: Floats) -> str:
