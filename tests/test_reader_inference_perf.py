@@ -110,7 +110,10 @@ def test_answers_that_were_not_streamed_have_e2e_alone(tmp_path):
     run = row_of(tmp_path / "a.json", _with(**dict.fromkeys(gaps)))
     check(run, {"mean_ttft_ms": None, "mean_tpot_ms": None, "mean_e2el_ms": 500.0})
     assert not run["streaming"]
-    first = _with(time_to_first_token=_stats(0.5), time_per_output_token=_stats(0.0))
+    first = _with(
+        time_to_first_token=_stats(0.5),
+        **dict.fromkeys(("time_per_output_token", "inter_token_latency"), _stats(0.0)),
+    )
     run = row_of(tmp_path / "b.json", first)
     check(run, {"mean_ttft_ms": None, "mean_tpot_ms": None, "mean_e2el_ms": 500.0})
 
