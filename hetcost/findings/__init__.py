@@ -85,12 +85,13 @@ def noted(runs: pd.DataFrame) -> pd.DataFrame:
     ``prefix_state`` is filled in where it is not known.
     """
     out = plain(runs, "noted")
-    out = out.assign(prefix_state=pd.Series(prefix.prefix_states(out), dtype="str"))
+    states = prefix.prefix_states(out)
+    out = out.assign(prefix_state=pd.Series(states, dtype="str"))
     said = list(column(out, "warnings").fillna(""))
     for check in CHECKS:
         if check.severity == "note":
             continue
-        found = check.find(out)
+        found = prefix.warm(out, states) if check.find is prefix.warm else check.find(out)
         for row in np.flatnonzero(found != ""):
             parts = said[row].split("; ") if said[row] else []
             if found[row] not in parts:

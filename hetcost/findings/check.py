@@ -126,6 +126,12 @@ def series_of(runs: pd.DataFrame, *further: str, alike: Iterable[str] = ()) -> N
     return _numbered(runs, (*SERIES, *further), (*_LENGTHS, *alike))
 
 
+def within(groups: NDArray[np.int64], runs: pd.DataFrame, *names: str) -> NDArray[np.int64]:
+    """Return the number of the part of its group that each run belongs to, by further columns."""
+    frame = pd.DataFrame({"group": groups} | {n: numbers_or_missing(runs, n) for n in names})
+    return np.asarray(frame.groupby([*frame.columns], dropna=False, sort=False).ngroup())
+
+
 def work_of(runs: pd.DataFrame) -> NDArray[np.int64]:
     """Return the number of the work that each run did: runs of one differ in hardware and load."""
     return _numbered(runs, [name for name in SERIES if name not in _HARDWARE], _LENGTHS)
@@ -135,8 +141,10 @@ def _numbered(runs: pd.DataFrame, names: Iterable[str], alike: Iterable[str]) ->
     if not len(runs):
         return np.zeros(0, dtype=np.int64)
     frame = runs[[name for name in names if name in runs]].reset_index(drop=True)
-    file = column(runs, "source").astype("str").str.rpartition(":")[0]
-    frame["file"] = file.where(column(runs, "model").isna()).to_numpy()
+    unnamed = column(runs, "model").isna().to_numpy()
+    if unnamed.any():
+        places = [str(source).rpartition(":")[0] for source in column(runs, "source")]
+        frame["file"] = np.where(unnamed, places, "")
     found = frame.groupby([*frame.columns], dropna=False, sort=False).ngroup()
     for name in alike:
         found = _parted(found, numbers_or_missing(runs, name))
@@ -145,6 +153,8 @@ def _numbered(runs: pd.DataFrame, names: Iterable[str], alike: Iterable[str]) ->
 
 def _parted(groups: pd.Series, values: Floats) -> pd.Series:
     """Part groups where sorted values leap; those that are missing are a group of their own."""
+    if not np.isnan(values).any() and values.max() <= values.min() * _LEAP:
+        return groups
     frame = pd.DataFrame({"group": groups, "value": values}).sort_values(["group", "value"])
     before = frame.groupby("group")["value"].shift()
     leaps = (frame["value"] > before * _LEAP) | (frame["value"].isna() & before.notna())

@@ -61,14 +61,18 @@ def _scatter(runs: pd.DataFrame, number: Floats) -> Floats:
     return np.where(constant, 0.0, 1 / np.sqrt(number * shape))
 
 
-def client_limited(runs: pd.DataFrame) -> Mask:
-    """Say of which runs the client's limit of requests in flight, not their rate, was the load."""
+def client_limited(runs: pd.DataFrame, behind: pd.Series | None = None) -> Mask:
+    """Say of which runs the client's limit of requests in flight, not their rate, was the load.
+
+    `behind` is what :func:`saturated` says, if that is known.
+    """
+    behind = saturated(runs) if behind is None else behind
     with np.errstate(invalid="ignore"):
         full = numbers_or_missing(runs, "mean_concurrency") >= _AT_LIMIT * numbers_or_missing(
             runs, "max_concurrency"
         )
-    behind = saturated(runs).fillna(value=False).to_numpy(dtype=bool)
-    return np.asarray(full & behind & np.isfinite(numbers_or_missing(runs, "request_rate_per_s")))
+    fell = behind.fillna(value=False).to_numpy(dtype=bool)
+    return np.asarray(full & fell & np.isfinite(numbers_or_missing(runs, "request_rate_per_s")))
 
 
 def merged(runs: pd.DataFrame) -> Mask:
@@ -93,13 +97,14 @@ def _burst(runs: pd.DataFrame) -> Texts:
     rate, achieved = (numbers_or_missing(runs, n) for n in ("request_rate_per_s", "req_per_s"))
     offline = np.isnan(numbers_or_missing(runs, "mean_ttft_ms"))
     limited = np.isinf(rate) & (offline | ~np.isnan(numbers_or_missing(runs, "max_concurrency")))
-    limited |= client_limited(runs)
+    behind = saturated(runs)
+    limited |= client_limited(runs, behind)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         arriving = sent(runs) / rate
         share = 100 * arriving / duration
         drained = (share < 100 * _STEADY) & ~limited
     words = {True: "saturated", False: "not saturated"}
-    state = saturated(runs).map(words).fillna("saturation unknown").to_numpy(dtype=object)
+    state = behind.map(words).fillna("saturation unknown").to_numpy(dtype=object)
     said = (
         "burst: requests arrive for {arriving:.4g} of {duration:.4g} s ({share:.0f} %), {state}, "
         "{achieved:.3g} of {rate:.3g}/s achieved"

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from hetcost import reference
 from hetcost.columns import numbers_or_missing
-from hetcost.findings.check import Check, Floats, Mask, Texts, column, series_of, texts
+from hetcost.findings.check import Check, Floats, Mask, Texts, column, series_of, texts, within
 from hetcost.findings.load import merged
 from hetcost.units import BYTES_PER_GB, BYTES_PER_GIB
 
@@ -19,6 +20,7 @@ _FLAT = 1.3  # P99 over P50 of ITL: no prefill delays anybody
 _STEEP = 2.0  # some does
 _SHOWS = 0.01  # share of gaps that prefills must lie in, for the 99th percentile to show them
 _NONE, _MOST = 0.01, 0.5  # share of input tokens that the engine says came from its cache
+Groups = NDArray[np.int64]
 _ZONE = r"(?:Z|[+-]\d\d:\d\d)$"
 _HARDWARE = ("model", "weight_dtype", "gpu", "n_gpus", "replicas", "engine", "engine_version")
 
@@ -28,9 +30,9 @@ def prefix_states(runs: pd.DataFrame) -> Texts:
 
     *Warm*: an earlier run of the series sent the same prompts, the key-value cache holds all their
     tokens, and no prefill shows in the tail of ITL at a load where it must, as it did in the first
-    run of these prompts. *Cold*: the first of
-    its series, or the cache cannot hold them, or prefill shows. Where stream chunks were merged
-    anywhere in the series, its tails are the host's and tell nothing. The share of cached tokens,
+    run of these prompts. *Cold*: the first of its series, or the cache cannot hold them, or prefill
+    shows. Where stream chunks were merged anywhere in the series, its tails are the host's and
+    tell nothing. The share of cached tokens,
     where the engine tells it, goes before the tail. Which run was first is known of a series of
     dated runs only; a run by itself may have had others before it. An engine whose default is no
     prefix caching is not called warm.
@@ -39,51 +41,43 @@ def prefix_states(runs: pd.DataFrame) -> Texts:
     tail = _tail(runs)
     shows = _load_shows(runs)
     flat, steep = shows & (tail < _FLAT), shows & (tail > _STEEP)
-    host = pd.Series(merged(runs)).groupby(series_of(runs)).transform("any").to_numpy(dtype=bool)
+    series = series_of(runs)
+    seeds = within(series, runs, "prompt_seed")
+    prompts = within(seeds, runs, "n_requests", "total_in_tok")
+    host = pd.Series(merged(runs)).groupby(series).transform("any").to_numpy(dtype=bool)
     least, most = _room_tok(runs)
     needed = numbers_or_missing(runs, "total_in_tok") + numbers_or_missing(runs, "total_out_tok")
-    first, later = _ranks(runs)
+    first, later = _ranks(runs, series, seeds, prompts)
+    began = pd.Series(first & shows & ~flat).groupby(prompts).transform("any").to_numpy(dtype=bool)
     cached = numbers_or_missing(runs, "cached_frac")
     cold = (first & ~flat) | (~first & ((most < needed) | (steep & ~host)))
-    warm = later & (least >= needed) & flat & ~host & _seen_first(runs, first & shows & ~flat)
+    warm = later & (least >= needed) & flat & ~host & began
     warm = np.where(np.isnan(cached), warm, later & (cached >= _MOST)) & ~_off(runs)
     cold = np.where(np.isnan(cached), cold, cached <= _NONE)
     found = np.select([warm, cold], ["warm", "cold"], "unknown").astype(object)
     return np.where(np.isin(stated, ["cold", "warm"]), stated, found)
 
 
-def _ranks(runs: pd.DataFrame) -> tuple[Mask, Mask]:
+def _ranks(runs: pd.DataFrame, series: Groups, seeds: Groups, prompts: Groups) -> tuple[Mask, Mask]:
     """Say which runs of a series were the first to send their prompts, and which came later.
 
     The same seed with other numbers of requests sends some of the same prompts: such runs are
     neither. Nor are those whose dates are missing, alike, or some with a zone and some without.
     """
     written = column(runs, "date").astype("str")
-    series = series_of(runs)
-    frame = pd.DataFrame(
-        {
-            "date": pd.to_datetime(written, errors="coerce", utc=True, format="ISO8601").to_numpy(),
-            "zoned": written.str.contains(_ZONE).to_numpy(),
-        }
-    )
+    dates = pd.to_datetime(written, errors="coerce", utc=True, format="ISO8601")
+    zoned = written.str.contains(_ZONE)
+    frame = pd.DataFrame({"date": dates.dt.tz_localize(None), "zoned": zoned})
+    frame = frame.reset_index(drop=True)
     of_series = frame.groupby(series)
-    known = of_series["date"].transform(lambda dates: len(dates) > 1 and dates.notna().all())
-    known = known.astype(bool) & (of_series["zoned"].transform("nunique") == 1)
-    seeds, prompts = (
-        frame["date"] == frame["date"].groupby(key).transform("min")
-        for key in (
-            series_of(runs, "prompt_seed"),
-            series_of(runs, "n_requests", "total_in_tok", "prompt_seed"),
-        )
+    dated = of_series["date"].transform("count")
+    known = (dated == of_series["date"].transform("size")) & (dated > 1)
+    known &= of_series["zoned"].transform("nunique") == 1
+    of_seed, of_prompts = (
+        frame["date"] == frame["date"].groupby(key).transform("min") for key in (seeds, prompts)
     )
-    single = seeds.groupby(series_of(runs, "prompt_seed")).transform("sum") == 1
-    return (known & seeds & single).to_numpy(), (known & ~prompts).to_numpy()
-
-
-def _seen_first(runs: pd.DataFrame, shown: Mask) -> Mask:
-    """Say of which prompts the first run was seen to prefill: its tail is no flat one."""
-    prompts = series_of(runs, "n_requests", "total_in_tok", "prompt_seed")
-    return pd.Series(shown).groupby(prompts).transform("any").to_numpy(dtype=bool)
+    single = of_seed.groupby(seeds).transform("sum") == 1
+    return (known & of_seed & single).to_numpy(), (known & ~of_prompts).to_numpy()
 
 
 def _off(runs: pd.DataFrame) -> Mask:
@@ -174,19 +168,23 @@ def _as_measured(of: dict[str, Any]) -> bool:
     return native is None or pd.isna(dtype) or str(dtype) in ("float16", "bfloat16")
 
 
-def _warm(runs: pd.DataFrame) -> Texts:
+def warm(runs: pd.DataFrame, states: Texts | None = None) -> Texts:
+    """Tell of the runs with a warm cache, by their states as :func:`prefix_states` gives them."""
+    is_warm = (prefix_states(runs) if states is None else states) == "warm"
+    if not is_warm.any():
+        return np.full(len(runs), "", dtype=object)
     (room, _), tail = _room_tok(runs), _tail(runs)
     said = (
         "warm prefix cache: prompts of an earlier run, room for {room:,.0f} tokens, tail {tail:.2f}"
     )
-    return texts(runs, prefix_states(runs) == "warm", said, room=room, tail=tail)
+    return texts(runs, is_warm, said, room=room, tail=tail)
 
 
 CHECKS = (
     Check(
         "warm_prefix",
         "warning",
-        _warm,
+        warm,
         "prompts came from the cache: TTFT, and the cost of input tokens, are too low",
         "send fresh prompts to every run, or start the server with --no-enable-prefix-caching",
     ),

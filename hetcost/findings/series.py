@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from hetcost.columns import numbers_or_missing
-from hetcost.findings.check import Check, Texts, column, series_of, texts
+from hetcost.findings.check import Check, Texts, column, series_of, texts, within
 
 _FALLS = 0.9  # latency over that at a lower load
 _LOADS = {"request_rate_per_s": "{:g}/s", "max_concurrency": "{:g} in flight"}
@@ -41,7 +41,7 @@ def _falling(runs: pd.DataFrame) -> Texts:
 def _cold_start(runs: pd.DataFrame) -> Texts:
     first = numbers_or_missing(runs, "repeat") == 1
     value = numbers_or_missing(runs, "p99_ttft_ms")
-    load = series_of(runs, "request_rate_per_s", "max_concurrency")
+    load = within(series_of(runs), runs, "request_rate_per_s", "max_concurrency")
     later = pd.Series(np.where(first, np.nan, value)).groupby(load).transform("median").to_numpy()
     with np.errstate(invalid="ignore"):
         cold = first & (value > _COLD_START * later)

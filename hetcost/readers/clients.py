@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 _ENGINES = {
     "vllm": "vLLM",
@@ -17,6 +18,7 @@ _ENGINES = {
 }
 
 
+@lru_cache(maxsize=256)
 def engine(backend: str | None) -> str | None:
     """Return the engine that a client's backend is of; None where it names a protocol.
 

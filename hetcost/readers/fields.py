@@ -90,7 +90,7 @@ def text(record: Mapping[str, Any], key: str) -> str | None:
     value = record.get(key)
     if value is None or isinstance(value, str):
         written = (value or "").strip()
-        if not written.isprintable() or not is_unicode(written):
+        if not written.isprintable() or not (written.isascii() or is_unicode(written)):
             message = f"{key}: {shown(written)} is not plain text"
             raise ReadError(message)
         return written or None

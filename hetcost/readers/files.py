@@ -43,8 +43,12 @@ def candidates(paths: Paths) -> Iterator[Candidate]:
     found = list({candidate.path: candidate for candidate in _asked(paths)}.values())
     called: dict[str, list[str]] = {}
     for candidate in found:
-        called.setdefault(candidate.name, []).append(os.path.abspath(candidate.path))  # noqa: PTH100
-    shared = {name: os.path.commonpath(same) for name, same in called.items() if len(same) > 1}
+        called.setdefault(candidate.name, []).append(candidate.path)
+    shared = {
+        name: os.path.commonpath([os.path.abspath(path) for path in same])  # noqa: PTH100
+        for name, same in called.items()
+        if len(same) > 1
+    }
     for candidate in found:
         if candidate.name in shared:
             path = os.path.relpath(candidate.path, shared[candidate.name])

@@ -75,7 +75,8 @@ class Given:
         model = row.get("model")
         self.unused_models.discard(model)
         given = {**self._stated, **self._by_model.get(model, {}), **self._columns}
-        self._weigh(row, row.pop(INFERRED, ()), given)
+        if inferred := row.pop(INFERRED, ()):
+            self._weigh(row, inferred, given)
         self._name_gpu(row, given.get("gpu"))
         for name, value in given.items():
             said = row.get(name)
@@ -190,7 +191,7 @@ def _share_out(row: dict[str, Any]) -> None:
 
     Data parallelism takes cards in one engine and shares them in another: there it stays open.
     """
-    if row.get("data_parallel", 1) not in (None, 1):
+    if row.get("pipeline_parallel") is None or row.get("data_parallel", 1) not in (None, 1):
         return
     shape: list[Any] = [row.get(name) for name in ("n_gpus", "pipeline_parallel", "replicas")]
     if _is_missing(row.get("tensor_parallel")) and not any(map(_is_missing, shape)):

@@ -141,7 +141,9 @@ def _text(name: str, stream: Stream, most: int, shown: str = "", size: int = LAR
     """Read a stream to its end, or hand out its lines if it is a large one of JSON Lines."""
     by_line = name.lower().endswith(_LINES)
     begun = stream.read(min(size + 1, WHOLE if by_line else LARGEST + 1))
-    encoding = next((kind for bom, kind in _BOMS.items() if begun.startswith(bom)), "utf-8")
+    encoding = "utf-8"
+    if begun.startswith(tuple(_BOMS)):
+        encoding = next(kind for bom, kind in _BOMS.items() if begun.startswith(bom))
     if by_line and len(begun) == WHOLE:
         whole = io.BufferedReader(_Joined(begun, stream, most))
         return Opened(shown or name, None, _lines(io.TextIOWrapper(whole, encoding)))

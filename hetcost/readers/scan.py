@@ -138,7 +138,7 @@ def _read(
             begun = len(finds.rows)
             try:
                 inside = source.name.removeprefix(candidate.name)
-                folder = os.path.dirname(os.path.abspath(candidate.path) + inside)  # noqa: PTH100, PTH120
+                folder = _absolute((candidate.path + inside).rpartition("/")[0])
                 _take(source, folder, given, columns, finds)
             except (ReadError, OSError) as error:
                 finds.undo(begun)
@@ -146,6 +146,11 @@ def _read(
     except (ReadError, OSError) as error:
         finds.undo(before)
         finds.refused.append((candidate.name, None, str(error)))
+
+
+@lru_cache(maxsize=1024)
+def _absolute(folder: str) -> str:
+    return os.path.abspath(folder)  # noqa: PTH100
 
 
 def _take(
@@ -202,6 +207,8 @@ def _completed(found: Found, given: Given) -> Row:
 
 def _leave_out_columns(row: Row, others: set[str]) -> None:
     """Leave out, and tell, further percentiles once there are more kinds than anyone compares."""
+    if row.keys() <= _KNOWN:
+        return
     further = [name for name in row if name not in _KNOWN and name not in others]
     room = max(_MOST_OTHERS - len(others), 0)
     others.update(further[:room])
@@ -225,16 +232,12 @@ def _hashed(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _run_id(row: Mapping[str, Any]) -> str:
     """Hash what was measured of the run, so that copies are known however they are written."""
-    numbers, texts = [], []
-    for name in _hashed(tuple(row)):
-        value = row[name]
-        if type(value) is float or isinstance(value, (int, float)):
-            numbers.append(value)
-            texts.append(name)
-        elif value is not None:
-            texts.append(f"{name}={value}")
+    names = _hashed(tuple(row))
+    values = [row[name] for name in names]
+    numbers = [value for value in values if type(value) is float]
+    others = [str(value) for value in values if type(value) is not float]
     packed = struct.pack(f"<{len(numbers)}d", *numbers)
-    return hashlib.sha256("\0".join(texts).encode() + packed).hexdigest()[:12]
+    return hashlib.sha256("\0".join((*names, *others)).encode() + packed).hexdigest()[:12]
 
 
 def _agree(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

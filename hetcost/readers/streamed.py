@@ -26,7 +26,10 @@ _LEAST_MS = 0.02  # no token takes less
 
 def keep_measured(row: dict[str, Any]) -> None:
     """Take the latencies out of a row that were not measured; warn if answers were not streamed."""
-    completed, tokens = (row.get(name, math.nan) for name in ("completed", "total_out_tok"))
+    completed, tokens = row.get("completed", math.nan), row.get("total_out_tok", math.nan)
+    zeros = [name for name, value in row.items() if value == 0 and name.endswith("_ms")]
+    if not zeros and tokens > completed > 0 and _is_streamed(row):
+        return
     if completed == 0:
         _drop(row, *LATENCIES)
         row.pop("goodput_per_s", None)
@@ -38,10 +41,15 @@ def keep_measured(row: dict[str, Any]) -> None:
         _drop(row, *_GAPS)
     elif _is_whole(row):
         _take_whole(row)
-    for name in [name for name in row if name.endswith("_ms") and row[name] == 0]:
-        del row[name]
+    for name in zeros:
+        row.pop(name, None)
     if not (_known(row, "tpot") or _known(row, "itl")):
         row.pop("itl_kind", None)
+
+
+def _is_streamed(row: Mapping[str, Any]) -> bool:
+    first, gap = row.get("mean_ttft_ms", math.nan), row.get("mean_itl_ms", math.nan)
+    return bool(first > 0 and gap >= _LEAST_MS and row.get("streaming") is not False)
 
 
 def _take_untimed(row: dict[str, Any]) -> None:

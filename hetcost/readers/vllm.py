@@ -144,7 +144,10 @@ def _load(record: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
 
 
 def _latencies(record: Mapping[str, Any]) -> dict[str, float]:
-    out = {key: number(record, key) for key in _LATENCY_KEYS}
+    out = {}
+    for key in _LATENCY_KEYS:
+        value = record.get(key)
+        out[key] = value if type(value) is float else number(record, key)
     for key, instead in _MEDIANS.items():
         if math.isnan(out[key]):
             out[key] = number(record, instead)

@@ -74,14 +74,14 @@ READ = (
 def _request(number):
     start = number * 10_000_000
     metric = {"value": 12.345678901, "unit": "ms"}
-    metrics = dict.fromkeys(
-        ("time_to_first_token", "inter_token_latency", "request_latency"), metric
-    )
+    metrics = dict.fromkeys(("time_to_first_token", "inter_token_latency"), metric)
+    metrics["request_latency"] = {"value": 1250.0, "unit": "ms"}
     counts = {"output_sequence_length": {"value": 100, "unit": "tokens"}}
     chunks = {"inter_chunk_latency": {"value": [12.345678 + number % 7] * 99, "unit": "ms"}}
     stamps = {"request_start_ns": start, "request_end_ns": start + 1_250_000_000}
+    stamps |= {"session_num": number, "x_request_id": f"request-{number:027}"}
     return {
-        "metadata": {"session_num": number, "benchmark_phase": "profiling", **stamps},
+        "metadata": {"benchmark_phase": "profiling", **stamps},
         "metrics": metrics
         | counts
         | chunks
