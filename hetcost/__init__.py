@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         with_energy,
     )
     from hetcost.metering import attach_power
+    from hetcost.power_logs import PowerScan, read_power, scan_power
     from hetcost.runs import Scan, highest_measured, load_runs, of_model, read_runs, scan_runs
     from hetcost.scenario import Range, Scenario
     from hetcost.slo import SLO, meets_slo
@@ -44,6 +45,7 @@ _HOME = {
     "highest_measured": "runs",
     "DataWarning": "errors",
     "Draws": "uncertainty",
+    "PowerScan": "power_logs",
     "HetcostError": "errors",
     "SLO": "slo",
     "Range": "scenario",
@@ -64,8 +66,10 @@ _HOME = {
     "of_model": "runs",
     "pareto": "frontier",
     "plots": "",
+    "read_power": "power_logs",
     "read_runs": "runs",
     "report": "",
+    "scan_power": "power_logs",
     "scan_runs": "runs",
     "sci": "impacts",
     "sweet_spots": "frontier",
@@ -79,6 +83,7 @@ __all__ = [
     "DataWarning",
     "Draws",
     "HetcostError",
+    "PowerScan",
     "Range",
     "Scan",
     "Scenario",
@@ -99,9 +104,11 @@ __all__ = [
     "of_model",
     "pareto",
     "plots",
+    "read_power",
     "read_runs",
     "repeat_noise",
     "report",
+    "scan_power",
     "scan_runs",
     "sci",
     "sobol",

@@ -15,7 +15,7 @@ from hetcost.formulas import above, positive_fraction
 
 Floats = NDArray[np.float64]
 
-_GAP_IN_INTERVALS = 5.0  # a longer pause between two samples is a gap, unless the caller says
+GAP_IN_INTERVALS = 5.0  # a longer pause between two samples is a gap, unless the caller says
 _FILLED = ("gpu_energy_j", "gpu_power_w")
 
 
@@ -38,11 +38,14 @@ def attach_power(
     Parameters
     ----------
     runs : Rows with ``n_gpus duration_s`` and the start of each run on the clock of the log.
-    power : Tidy log: ``t_s gpu_uuid power_w``, any order, any sampling. [s], [W]
+    power : Tidy log: ``t_s gpu_uuid power_w``, any order, any sampling, as
+        :func:`~hetcost.read_power` returns it. Its ``scope``, if it has one, must not be
+        ``wall``: that is a whole server's. [s], [W]
     start_s : Column of `runs` that holds the starts, or the one start of all. [s]
     boards : Column of `runs` that names the boards of each, parted by blanks; a frame without it
         takes every board of the log.
-    min_covered_frac : Least share of a run that every board's log must cover, above 0. [1]
+    min_covered_frac : Least share of a run that every board's log must cover, and of its samples
+        in the run that must have power, above 0. [1]
     max_gap_s : Longest pause that is bridged, above 0; five of the board's median intervals if
         None. At least two samples of each board must lie in a run. [s]
 
@@ -58,8 +61,8 @@ def attach_power(
         A column is missing or holds what is no number, power is negative, or one board has two
         readings at one time.
     AssumptionError
-        The log overlaps no run, holds more boards during a run than the run used, or an argument
-        is out of range.
+        The log overlaps no run, holds more boards during a run than the run used, is of power at
+        the wall, or an argument is out of range.
 
     Examples
     --------
@@ -122,11 +125,12 @@ class _Run(NamedTuple):
 
 
 class _Board(NamedTuple):
-    """The samples of one board, in order."""
+    """The samples of one board, in order, and the times of those without power."""
 
     uuid: str
     t_s: Floats
     power_w: Floats
+    absent_s: Floats
 
 
 class _Found(NamedTuple):
@@ -153,6 +157,12 @@ def _starts(runs: pd.DataFrame, start_s: str | float) -> Floats:
 
 
 def _log(power: pd.DataFrame) -> list[_Board]:
+    if "scope" in power and (power["scope"] == "wall").any():
+        message = (
+            "attach_power: the log is of power at the wall, of whole servers, not of boards; "
+            "keep its rows of scope 'board'"
+        )
+        raise AssumptionError(message)
     log = pd.DataFrame({"t_s": numbers(power, "t_s"), "power_w": numbers(power, "power_w")}).assign(
         gpu_uuid=power["gpu_uuid"].to_numpy()
     )
@@ -169,6 +179,7 @@ def _log(power: pd.DataFrame) -> list[_Board]:
             "power and are left out"
         )
         warnings.warn(message, DataWarning, stacklevel=3)
+    absent = log[np.isfinite(log["t_s"]) & log["power_w"].isna()].sort_values("t_s")
     boards = []
     for uuid, samples in usable.drop_duplicates().sort_values("t_s").groupby("gpu_uuid"):
         if (twice := samples["t_s"].duplicated()).any():
@@ -178,7 +189,8 @@ def _log(power: pd.DataFrame) -> list[_Board]:
             )
             raise ColumnError(message)
         times, watts = (np.asarray(samples[name].to_numpy()) for name in ("t_s", "power_w"))
-        boards.append(_Board(str(uuid), times, watts))
+        without = np.asarray(absent.loc[absent["gpu_uuid"] == uuid, "t_s"].to_numpy())
+        boards.append(_Board(str(uuid), times, watts, without))
     return boards
 
 
@@ -229,6 +241,12 @@ def _measure(run: _Run, log: list[_Board], limits: _Limits) -> _Found:
     if covered < limits.min_covered_frac:
         known = f"the log covers {covered:.0%} of the run, less than {limits.min_covered_frac:.0%}"
         return nothing(known, covered=covered, reached=True)
+    valid = min(_valid_frac(board, run) for board in log if board.uuid in there)
+    if valid < limits.min_covered_frac:
+        known = (
+            f"{valid:.0%} of a board's samples have power, less than {limits.min_covered_frac:.0%}"
+        )
+        return nothing(known, covered=covered, reached=True)
     power_w = sum(joules / seconds for joules, seconds in there.values())
     return _Found(power_w * length, power_w, covered, "", reached=True)
 
@@ -243,11 +261,20 @@ def _integrated(board: _Board, run: _Run, limits: _Limits) -> tuple[float, float
         return 0.0, 0.0
     longest = limits.max_gap_s
     if longest is None:
-        longest = _GAP_IN_INTERVALS * float(np.median(np.diff(board.t_s)))
+        longest = GAP_IN_INTERVALS * float(np.median(np.diff(board.t_s)))
     low, high = (np.clip(side, run.start_s, run.end_s) for side in (times[:-1], times[1:]))
     seconds = np.where(np.diff(times) <= longest, high - low, 0.0)
     mean_w = np.interp([low, high], times, watts).mean(axis=0)
     return float((mean_w * seconds).sum()), float(seconds.sum())
+
+
+def _valid_frac(board: _Board, run: _Run) -> float:
+    """Return the share of a board's samples within a run that have power."""
+    counts = [
+        np.searchsorted(times, run.end_s, "right") - np.searchsorted(times, run.start_s, "left")
+        for times in (board.t_s, board.absent_s)
+    ]
+    return float(counts[0] / sum(counts))
 
 
 def _span(times: Floats) -> str:

@@ -48,6 +48,13 @@ def test_the_readmes_other_sessions_run_as_written(monkeypatch):
     namespace = {}
     exec(compile(_blocks("python")[1], "README.md", "exec"), namespace)
     assert namespace["draws"].values["usd_per_mtok_out"].min() > 0
+
+
+def test_the_readmes_log_of_power_is_read_as_written(tmp_path, monkeypatch):
+    rows = [f"{1_770_000_000 + second},GPU-0,310" for second in range(100)]
+    (tmp_path / "power.csv").write_text("\n".join(["t_s,gpu_uuid,power_w", *rows, ""]), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
     exec(compile(_blocks("python")[3], "README.md", "exec"), namespace)
     assert namespace["measured"]["gpu_power_w"].item() == 310
 

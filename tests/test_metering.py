@@ -186,6 +186,19 @@ def test_unusable_samples_are_counted():
     assert out["gpu_energy_j"] == pytest.approx(15_000)
 
 
+@pytest.mark.parametrize(("every", "joules"), [(20, 15_000), (5, None)])
+def test_a_board_that_often_gives_nothing_was_not_measured(every, joules):
+    log = _log()
+    log.loc[log.index % every == 0, "power_w"] = np.nan
+    with pytest.warns(hc.DataWarning, match="samples lack"):
+        out = _one(_runs(), log)
+    if joules:
+        assert out["gpu_energy_j"] == pytest.approx(joules)
+    else:
+        assert np.isnan(out["gpu_energy_j"])
+        assert out["power_note"] == "78% of a board's samples have power, less than 90%"
+
+
 def test_one_start_for_all_and_nothing_is_changed():
     runs, log = _runs().drop(columns="start_s"), _log()
     before = runs.copy(), log.copy()

@@ -358,7 +358,7 @@ def test_special_files_are_refused(tmp_path):
 def test_paths_that_lead_nowhere(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "README.md").write_text("hello")
+    (tmp_path / "other" / "README.rst").write_text("hello")
     for path, reason in {
         tmp_path / "missing.json": "no such file",
         tmp_path / "empty": "no result file",

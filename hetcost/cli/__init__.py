@@ -1,7 +1,8 @@
 """The ``hetcost`` command: thin wrappers over the library, with messages instead of tracebacks.
 
 Exit codes: 0 done, 1 done in part (a report failed, a file was refused under ``--strict``),
-2 not done (an error of use or of input), 130 interrupted.
+2 not done (an error of use or of input), 130 interrupted; `record` has the code of the command that
+it runs.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from hetcost.cli import reports, runs
+from hetcost.cli import record, reports, runs
 from hetcost.cli.shared import app, err
 from hetcost.errors import HetcostError
 from hetcost.scenario import Scenario
 
-__all__ = ["app", "main", "reports", "runs"]
+__all__ = ["app", "main", "record", "reports", "runs"]
 
 
 def main() -> None:

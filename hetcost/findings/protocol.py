@@ -34,7 +34,8 @@ Client     On another machine, or with cores to spare. Where mean ITL exceeds me
            chunks were merged and the tails are the client's.
 Latency    Ask for mean, P50, P90, P95 and P99 of TTFT, TPOT, ITL and E2E.
 Power      Log the boards' power, with a stamp, from before the first request to after the last:
-           nvidia-smi --query-gpu=timestamp,index,uuid,power.draw --format=csv -lms 100
+           hetcost record -o power.csv -- COMMAND
+           or nvidia-smi --query-gpu=timestamp,index,uuid,name,power.draw --format=csv -lms 100
 Repeats    Repeat one load twice with other seeds: how far they lie apart is the noise.
 """
 

@@ -25,11 +25,20 @@ from hetcost.readers import (
     genai_csv,
     guidellm,
     guidellm_csv,
+    inference_perf,
+    inferencex,
     llama_bench,
     llama_bench_text,
+    llama_benchy,
+    llmd,
+    llmd_yaml,
     llmperf,
+    mlenergy,
+    mlperf,
+    optimum,
     sglang,
     tables,
+    trtllm,
     vllm,
     vllm_batch,
 )
@@ -37,6 +46,10 @@ from hetcost.readers.records import Found, json_records
 
 Row = dict[str, Any]
 HEAD = 2**16  # letters at either end of a text by which it is known
+_OTHER_YAML = (
+    "no result but what looks like YAML, as a sidecar or a configuration, and is no "
+    f"{llmd_yaml.TOOL}"
+)
 _JSON = re.compile(r"\s*(\{|\[\s*[\[{\]])")
 
 
@@ -94,9 +107,24 @@ RESULT_READERS: tuple[ResultReader, ...] = (
     llmperf,
     llama_bench,
     guidellm,
+    trtllm,
+    inferencex,
+    mlenergy,
+    optimum,
+    inference_perf,
+    llmd,
 )
 REQUEST_READERS: tuple[RequestReader, ...] = (aiperf_requests, llmperf)
-TEXT_READERS: tuple[TextReader, ...] = (console, genai_csv, llama_bench_text, guidellm_csv, tables)
+TEXT_READERS: tuple[TextReader, ...] = (
+    console,
+    genai_csv,
+    llama_bench_text,
+    llama_benchy,
+    guidellm_csv,
+    mlperf,
+    llmd_yaml,
+    tables,
+)
 
 
 def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterator[Found]:
@@ -115,10 +143,9 @@ def rows_of_text(text: str, columns: Mapping[str, str] | None = None) -> Iterato
                 return
         values = list(json_records(text))
         if text.strip() and all(found.reason for found in values):
-            unnamed = tables.unnamed(head, columns)
-            yield Found(
-                1, reason=unnamed or "no result of a known tool: not JSON, nor a text of theirs"
-            )
+            foreign = "no result of a known tool: not JSON, nor a text of theirs"
+            other = _OTHER_YAML if llmd_yaml.is_yaml(head) else foreign
+            yield Found(1, reason=tables.unnamed(head, columns) or other)
             return
         yield from rows_of_values(values)
         return

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 from hetcost.errors import ReadError
 from hetcost.readers.fields import INFERRED, inner, number, text
 
-_POWER = ("gpu_power_usage", "nvidia_power_usage", "nvidia_gpu_power_usage", "amd_power")
-_ENERGY = ("energy_consumption", "nvidia_energy_consumption", "amd_energy_consumption")
+POWER = ("gpu_power_usage", "nvidia_power_usage", "nvidia_gpu_power_usage", "amd_power")
+ENERGY = ("energy_consumption", "nvidia_energy_consumption", "amd_energy_consumption")
 _USE = ("gpu_utilization", "nvidia_gpu_utilization", "amd_gfx_activity")
 _W = {"mW": 1e-3, "W": 1.0, "kW": 1e3}
 _J = {"mJ": 1e-3, "J": 1.0, "kJ": 1e3, "MJ": 1e6}
@@ -116,7 +116,7 @@ def _by_endpoint(record: Mapping[str, Any]) -> Iterator[_Board]:
 def _by_metric(record: Mapping[str, Any]) -> Iterator[_Board]:
     metrics = inner(record, "telemetry_stats")
     gpus: dict[str, dict[str, Any]] = {}
-    for tag in (*_POWER, *_ENERGY, *_USE):
+    for tag in (*POWER, *ENERGY, *_USE):
         metric = inner(metrics, tag)
         for key in metric:
             if key.startswith("gpu"):
@@ -137,18 +137,18 @@ def _did_nothing(metrics: Mapping[str, Any]) -> bool:
 
 
 def _power_w(metrics: Mapping[str, Any]) -> float:
-    watts = _stat(metrics, _POWER, "avg") * _unit(metrics, _POWER, _W)
+    watts = _stat(metrics, POWER, "avg") * _unit(metrics, POWER, _W)
     return math.nan if watts < 0 else watts
 
 
 def _energy_j(metrics: Mapping[str, Any]) -> float:
-    tag = _tag(metrics, _ENERGY)
+    tag = _tag(metrics, ENERGY)
     told = {key for key, value in inner(metrics, tag).items() if value is not None}
     if told <= {"unit", "avg"}:
-        used = _stat(metrics, _ENERGY, "avg")
+        used = _stat(metrics, ENERGY, "avg")
     else:
-        used = _stat(metrics, _ENERGY, "max") - _stat(metrics, _ENERGY, "min")
-    return used * _unit(metrics, _ENERGY, _J) if used > 0 else math.nan
+        used = _stat(metrics, ENERGY, "max") - _stat(metrics, ENERGY, "min")
+    return used * _unit(metrics, ENERGY, _J) if used > 0 else math.nan
 
 
 def _tag(metrics: Mapping[str, Any], tags: tuple[str, ...]) -> str:

@@ -14,6 +14,7 @@ _ENGINES = {
     "tensorrt-llm": "TensorRT-LLM",
     "tensorrtllm": "TensorRT-LLM",
     "trt": "TensorRT-LLM",
+    "trtllm": "TensorRT-LLM",
 }
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-# These write each run as JSON, as CSV, some request by request as well, side by side.
-_IN_SEVERAL_FORMS = ("AIPerf", "GenAI-Perf", "guidellm")
-_FORMS = (".json", ".csv", ".jsonl")  # the fullest first
+# These write each run as JSON, as CSV, some request by request as well, side by side; llm-d writes
+# a report in YAML beside the result of some.
+_IN_SEVERAL_FORMS = ("AIPerf", "GenAI-Perf", "guidellm", "inference-perf", "vllm bench serve")
+_FORMS = (".json", ".csv", ".jsonl", ".yaml", ".yml")  # the fullest first
 _SAME = 0.01  # each form rounds, and takes the duration a little differently
 _ALIKE = ("duration_s", "total_in_tok", "mean_ttft_ms", "mean_e2el_ms")
 
@@ -26,7 +27,7 @@ def twins(
         twin = first.setdefault(row["run_id"], place)
         if twin != place:
             yield place, twin
-        elif row.get("tool") in _IN_SEVERAL_FORMS:
+        elif row.get("tool") in _IN_SEVERAL_FORMS and _form(row) < len(_FORMS):
             counts = (row["tool"], row.get("completed"), row.get("total_out_tok"))
             forms.setdefault((folders[place], *counts), []).append(place)
     for members in forms.values():

@@ -13,7 +13,10 @@ from hetcost.errors import ReadError
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 STDIN = "-"
-SUFFIXES = (".json", ".jsonl", ".csv", ".txt", ".log", ".parquet", ".gz", ".zip")
+SUFFIXES = (
+    *(".json", ".jsonl", ".csv", ".txt", ".log", ".md", ".yaml", ".yml"),
+    *(".parquet", ".gz", ".zip"),
+)
 _RESULT_FILE = f"result file ({', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]})"
 NO_RESULT = f"not a {_RESULT_FILE}"
 

@@ -113,7 +113,7 @@ def scan_runs(
         )
         warnings.warn(message, DataWarning, stacklevel=2)
     runs = _settle(finds)
-    told = [(file, line, _printable(reason)) for file, line, reason in finds.refused]
+    told = [(file, line, readable(reason)) for file, line, reason in finds.refused]
     refused = pd.DataFrame(told, columns=["file", "line", "reason"])
     refused = refused.astype({"file": "str", "line": "Int64", "reason": "str"})
     return Scan(runs, refused.sort_values(["file", "line"], ignore_index=True))
@@ -218,7 +218,7 @@ def _leave_out_columns(row: Row, others: set[str]) -> None:
         add_warning(row, f"{listing(further[room:])} left out: too many columns")
 
 
-def _printable(reason: str) -> str:
+def readable(reason: str) -> str:
     """Return a reason as it can be printed and written, and no longer than can be read."""
     safe = printable(reason)
     return safe if len(safe) <= _LONGEST else f"{safe[:_LONGEST]} …"
