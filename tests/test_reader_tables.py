@@ -387,9 +387,7 @@ def test_parquet_by_a_mapping_and_of_other_kinds():
     assert "out_tok_per_s" not in found[1].value
     lists = frame[["gpu"]].assign(total_out_tok=[[1], [2], [3]])
     found = list(parquet.rows_of_parquet(_parquet(lists)))
-    assert [each.reason for each in found] == [
-        f"total_out_tok: [{n}] is not a number" for n in (1, 2, 3)
-    ]
+    assert [each.reason for each in found] == ["total_out_tok: a list is not a number"] * 3
 
 
 def test_parquet_that_is_none():
