@@ -459,7 +459,9 @@ def test_a_run_stands_is_spoilt_or_does_not_say():
 
 
 def test_what_readers_noticed_is_told_beside_what_checks_find():
-    told = {"warnings": "the load rises; merged stream chunks: mean ITL 20.5 ms, mean TPOT 20 ms"}
+    said = "the load rises; merged stream chunks: mean ITL 20.5 ms, mean TPOT 20 ms; a ramp"
+    told = {"warnings": said}
     found = _found(told | {"mean_itl_ms": 20.5})
-    assert found["0", "noticed"] == "the load rises"
+    assert found["0", "noticed"] == "the load rises; a ramp", "one finding a run, as of any check"
+    assert len(hc.diagnose(_runs(told | {"mean_itl_ms": 20.5}))) == 2
     assert set(found) == {("0", "noticed"), ("0", "merged_chunks")}

@@ -71,12 +71,13 @@ def _noticed(
     found = {(row[-1], row[3]) for row in rows}
     why = "the file tells what its figures do not show"
     remedy = "weigh it before the run is compared"
-    return [
-        (names.iloc[row], "noticed", "warning", part, why, remedy, row)
-        for row, text in enumerate(column(runs, "warnings").fillna(""))
-        for part in str(text).split("; ")
-        if part and (row, part) not in found
-    ]
+    noticed = []
+    for row, text in enumerate(column(runs, "warnings").fillna("")):
+        parts = [part for part in str(text).split("; ") if part and (row, part) not in found]
+        if parts:
+            told = "; ".join(parts)
+            noticed.append((names.iloc[row], "noticed", "warning", told, why, remedy, row))
+    return noticed
 
 
 def noted(runs: pd.DataFrame) -> pd.DataFrame:
