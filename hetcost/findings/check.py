@@ -18,24 +18,6 @@ Mask = NDArray[np.bool_]
 Texts = NDArray[np.object_]
 Severity = Literal["error", "warning", "note"]
 
-# Columns that make runs one series: the same model on the same hardware by the same server.
-SERIES = (
-    "study",
-    "engine",
-    "engine_version",
-    "model",
-    "weight_dtype",
-    "gpu",
-    "n_gpus",
-    "tensor_parallel",
-    "pipeline_parallel",
-    "replicas",
-    "data_parallel",
-    "expert_parallel",
-    "dataset",
-)
-
-
 _HARDWARE = (
     "gpu",
     "n_gpus",
@@ -45,6 +27,9 @@ _HARDWARE = (
     "data_parallel",
     "expert_parallel",
 )
+_WORK = ("study", "engine", "engine_version", "model", "weight_dtype", "dataset")
+# Columns that make runs one series: the same model on the same hardware by the same server.
+SERIES = (*_WORK, *_HARDWARE)
 _LENGTHS = ("mean_in_tok", "mean_out_tok")
 _LEAP = 1.5  # between lengths of one kind and those of another
 
@@ -134,7 +119,7 @@ def within(groups: NDArray[np.int64], runs: pd.DataFrame, *names: str) -> NDArra
 
 def work_of(runs: pd.DataFrame) -> NDArray[np.int64]:
     """Return the number of the work that each run did: runs of one differ in hardware and load."""
-    return _numbered(runs, [name for name in SERIES if name not in _HARDWARE], _LENGTHS)
+    return _numbered(runs, _WORK, _LENGTHS)
 
 
 def _numbered(runs: pd.DataFrame, names: Iterable[str], alike: Iterable[str]) -> NDArray[np.int64]:

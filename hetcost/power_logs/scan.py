@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 
 import pandas as pd
 
@@ -15,10 +16,10 @@ from hetcost.power_logs.cutting import Between, cut, window_of
 from hetcost.power_logs.registry import samples_of
 from hetcost.power_logs.samples import Columns, Note, Options, Sample, checked
 from hetcost.readers.fields import is_unicode
-from hetcost.readers.files import Candidate, Paths, candidates
-from hetcost.readers.opening import Opened, opened
+from hetcost.readers.files import Paths, candidates
+from hetcost.readers.opening import Opened
 from hetcost.readers.records import Found
-from hetcost.readers.scan import place_and_reason, readable
+from hetcost.readers.scan import place_and_reason, read_whole, readable
 from hetcost.reference.tables import Tables
 
 _MOST_TOLD = 100  # refusals of one file that are listed one by one
@@ -58,6 +59,10 @@ class _Finds:
     refused: list[tuple[str, int | None, str]] = field(default_factory=list)
     told: dict[str, None] = field(default_factory=dict)
     hashes: dict[bytes, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the samples."""
+        return len(self.samples)
 
     def undo(self, before: int) -> None:
         """Forget the samples of a file that turns out to be no whole one."""
@@ -186,7 +191,7 @@ def scan_power(
     window = window_of(between, clock)
     finds = _Finds()
     for candidate in candidates(paths):
-        _read(candidate, options, finds)
+        read_whole(candidate, finds, partial(_take, options=options, finds=finds))
     if finds.samples and clock.unused:
         message = f"{', '.join(sorted(clock.unused))}: every log has stamps of its own"
         raise AssumptionError(message)
@@ -200,24 +205,6 @@ def scan_power(
     refused = pd.DataFrame(told, columns=["file", "line", "reason"])
     refused = refused.astype({"file": "str", "line": "Int64", "reason": "str"})
     return PowerScan(power, refused.sort_values(["file", "line"], ignore_index=True))
-
-
-def _read(candidate: Candidate, options: Options, finds: _Finds) -> None:
-    if candidate.trouble:
-        finds.refused.append((candidate.name, None, candidate.trouble))
-        return
-    before = len(finds.samples)
-    try:
-        for source in opened(candidate.name, candidate.path):
-            begun = len(finds.samples)
-            try:
-                _take(source, options, finds)
-            except (ReadError, OSError) as error:
-                finds.undo(begun)
-                finds.refused.append((source.name, None, str(error)))
-    except (ReadError, OSError) as error:
-        finds.undo(before)
-        finds.refused.append((candidate.name, None, str(error)))
 
 
 def _take(source: Opened, options: Options, finds: _Finds) -> None:

@@ -7,9 +7,9 @@ import os
 import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -55,6 +55,18 @@ class Scan:
     refused: pd.DataFrame
 
 
+class Collected(Protocol):
+    """What comes in of many files, and can be forgotten again."""
+
+    refused: list[tuple[str, int | None, str]]
+
+    def __len__(self) -> int:
+        """Count what came in."""
+
+    def undo(self, before: int) -> None:
+        """Forget all but the first so many."""
+
+
 @dataclass
 class _Finds:
     """Rows and refusals as they come in, each with its place."""
@@ -64,6 +76,19 @@ class _Finds:
     folders: list[str]  # where each row's file lies
     refused: list[tuple[str, int | None, str]]
     others: set[str]  # columns that no dictionary has: further percentiles
+
+    absolute: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.rows)
+
+    def folder_of(self, path: str) -> str:
+        """Return the folder of a file, however its path is written."""
+        folder = path.rpartition("/")[0]
+        if folder not in self.absolute:
+            self.absolute[folder] = os.path.abspath(folder)  # noqa: PTH100
+        return self.absolute[folder]
 
     def undo(self, before: int) -> None:
         """Forget rows of a file that turns out to be no whole one: they do not stand."""
@@ -129,28 +154,30 @@ def place_and_reason(refusal: Mapping[Any, Any]) -> str:
 def _read(
     candidate: Candidate, given: Given, columns: Mapping[str, str] | None, finds: _Finds
 ) -> None:
+    def take(source: Opened) -> None:
+        inside = source.name.removeprefix(candidate.name)
+        _take(source, finds.folder_of(candidate.path + inside), given, columns, finds)
+
+    read_whole(candidate, finds, take)
+
+
+def read_whole(candidate: Candidate, finds: Collected, take: Callable[[Opened], None]) -> None:
+    """Take what a file holds, one text after the other; of what is damaged nothing stands."""
     if candidate.trouble:
         finds.refused.append((candidate.name, None, candidate.trouble))
         return
-    before = len(finds.rows)
+    before = len(finds)
     try:
         for source in opened(candidate.name, candidate.path):
-            begun = len(finds.rows)
+            begun = len(finds)
             try:
-                inside = source.name.removeprefix(candidate.name)
-                folder = _absolute((candidate.path + inside).rpartition("/")[0])
-                _take(source, folder, given, columns, finds)
+                take(source)
             except (ReadError, OSError) as error:
                 finds.undo(begun)
                 finds.refused.append((source.name, None, str(error)))
     except (ReadError, OSError) as error:
         finds.undo(before)
         finds.refused.append((candidate.name, None, str(error)))
-
-
-@lru_cache(maxsize=1024)
-def _absolute(folder: str) -> str:
-    return os.path.abspath(folder)  # noqa: PTH100
 
 
 def _take(
